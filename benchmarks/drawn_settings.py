@@ -65,6 +65,8 @@ DRAWN = {
     "embedding_height": ("g", [CONVE + "--embedding_height=2 --embedding_width=8"]),
     "embedding_width": ("g", [CONVE + "--embedding_height=8 --embedding_width=2 --kernel_width=1"]),
     "feature_map_dropout": ("g", [CONVE + "--feature_map_dropout=0"]),
+    "group_queries": ("g", ["--kge_loss=1vsAll --group_queries"]),
+    "init": ("g", ["--init=normal:0.1", "--init=uniform:0.5"]),
     "input_dropout": ("g", ["--input_dropout=0.3"]),
     "kernel_height": ("g", [CONVE + "--kernel_height=2"]),
     "kernel_width": ("g", [CONVE + "--kernel_width=2"]),
@@ -75,6 +77,8 @@ DRAWN = {
                                    for form in ("dettmers", "standard", "pykeen")]),
     "output_channels": ("g", [CONVE + "--output_channels=3"]),
     "output_dropout": ("g", [CONVE + "--output_dropout=0"]),
+    "regularization": ("g", ["--regularizer=n3 --regularization=0.2"]),
+    "regularizer": ("g", ["--regularizer=n3", "--regularizer=f2", "--regularizer=l3"]),
     # Loss
     "energy_weight": ("p", ["--energy_weight=2", FORCES + "--energy_weight=3"]),
     "force_fraction": ("p", [FORCES + "--force_fraction=0.5"]),

@@ -38,15 +38,20 @@ void RecordSettings(absl::Span<const Setting<Options>> table, const Options& opt
 }
 
 // Sets the options from a record. A row that decides whether others are recorded must come before them. Names without a
-// row are ignored, and settings that are not recorded keep their values. INVALID_ARGUMENT: a setting that must be there
-// is missing, or its text means nothing. Ranges are CheckRanges' matter.
+// row are ignored, and settings that are not recorded keep their values; one that is recorded only where it is not the
+// default is set if it is there. INVALID_ARGUMENT: a setting that must be there is missing, or its text means nothing.
+// Ranges are CheckRanges' matter.
 template <typename Options>
 absl::Status ReadRecord(absl::Span<const Setting<Options>> table, const std::map<std::string, std::string>& record,
                         Options* options) {
   for (const Setting<Options>& row : table) {
-    if (!row.IsRecorded(*options)) continue;
+    const bool expected = row.IsRecorded(*options);
+    if (!expected && !row.HasEffect(*options)) continue;
     const auto found = record.find(row.name);
-    if (found == record.end()) return NotRecorded(row);
+    if (found == record.end()) {
+      if (!expected) continue;
+      return NotRecorded(row);
+    }
     const absl::Status status = row.Set(found->second, options);
     if (!status.ok()) return BadRecord(row, found->second, row.Get(*options), status.message());
   }

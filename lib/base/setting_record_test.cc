@@ -27,6 +27,7 @@ struct SpringOptions {
   bool damped = false;
   double friction = 0.1;
   std::string maker = "unknown";
+  double preload = 0;
 };
 
 absl::Span<const Setting<SpringOptions>> SpringSettings() {
@@ -39,6 +40,7 @@ absl::Span<const Setting<SpringOptions>> SpringSettings() {
       Setting<O>("friction", &O::friction, "Force by velocity.")
           .NeedsOneOf("damped", [](const O& o) { return o.damped; }),
       Setting<O>("maker", &O::maker, "Who made it.").RecordedIf([](const O&) { return false; }),
+      Setting<O>("preload", &O::preload, "Force at rest.").RecordedIf([](const O& o) { return o.preload != 0; }),
   };
   return kSettings;
 }
@@ -77,6 +79,16 @@ TEST(SettingRecordTest, IsReadBackToTheLastBit) {
   EXPECT_EQ(read.stiffness, options.stiffness);
   EXPECT_EQ(read.friction, options.friction);
   EXPECT_EQ(read.maker, "somebody") << "not recorded, so that it stays";
+}
+
+// Such as an option that older versions did not have.
+TEST(SettingRecordTest, WhatIsRecordedIfNotTheDefaultIsReadBack) {
+  SpringOptions options;
+  EXPECT_EQ(RecordOf(options).count("preload"), 0);
+  options.preload = 3;
+  SpringOptions read;
+  ASSERT_EQ(ReadRecord(SpringSettings(), RecordOf(options), &read), absl::OkStatus());
+  EXPECT_EQ(read.preload, 3);
 }
 
 TEST(SettingRecordTest, NamesWhatIsWrong) {

@@ -101,8 +101,11 @@ class KgeDomain : public InfluenceDomain {
       PrintWarning(absl::StrCat(
           "--loss=triple takes a score for a log-odds, but the run's loss, ", kKgeLossNames.Name(shape_.options.loss),
           ", is a softmax, which leaves open where scores begin: gradients of triples that are scored high all but "
-          "vanish, and influence is of the others; --loss=trained takes the gradients that the run followed"));
+          "vanish, and influence is of the others; --loss=",
+          shape_.options.regularizer == KgeRegularizer::kNone ? "trained" : kKgeLossNames.Name(shape_.options.loss),
+          " takes the gradients that the run followed"));
     }
+    RETURN_IF_ERROR(CheckRegularizer());
     const bool has_labels =
         flags_.has_tests() && NeedsKnownTails(options_.loss) && options_.quantity == KgeQuantity::kLoss;
     options_.label_test_tails = FLAGS_label_test_tails && (has_labels || FlagGiven("label_test_tails"));
@@ -266,6 +269,19 @@ class KgeDomain : public InfluenceDomain {
     options_.bf16 = false;  // the flag requests bf16 only where it is available
     PrintMessage(absl::StrCat("--use_mixed_precision: ", why, ": fp32 is used"));
     return absl::OkStatus();
+  }
+
+  // The steps of a regularized run followed another gradient than that of a loss over scores.
+  absl::Status CheckRegularizer() const {
+    const KgeOptions& options = shape_.options;
+    if (options.regularizer == KgeRegularizer::kNone) return absl::OkStatus();
+    const std::string added =
+        absl::StrCat("the run added to its loss --regularizer=", kKgeRegularizerNames.Name(options.regularizer),
+                     " with a weight of ", options.regularization, ", whose gradients scores do not include");
+    if (FLAGS_loss != "trained") return WarnOrRefuse(flags_, added);
+    return absl::InvalidArgumentError(absl::StrCat("--loss=trained: ", added,
+                                                   ": give --loss=", kKgeLossNames.Name(options.loss),
+                                                   ", the loss of the run without it"));
   }
 
   // The tails that the loss takes for true are those of the run's training triples: of a part of them, true tails would

@@ -139,6 +139,16 @@ ok soft.tsv $data soft/checkpoints/last.safetensors
 expect_line 'warning: --loss=triple .* KvsAll, is a softmax.*--loss=trained' log
 ok soft.tsv $data --loss=trained soft/checkpoints/last.safetensors && [ ! -s log ] ||
   fail "--loss=trained warns: $(cat log)"
+# What a regularizer added is in the steps of the run, and not in these gradients.
+succeeds $train --kge_model=complex --embedding_dim=16 --plot=false --progress=false --kge_loss=1vsAll --group_queries \
+  --regularizer=n3 --max_epochs=1 --output_dir=n3 g.safetensors
+refuses 'loss=trained: .*regularizer=n3 with a weight of 0.05.*--loss=1vsAll' \
+  $data --loss=trained n3/checkpoints/last.safetensors
+ok n3.tsv $data --loss=1vsAll n3/checkpoints/last.safetensors
+expect_line 'warning: .*regularizer=n3' log
+refuses 'regularizer=n3' --strict $data --loss=1vsAll n3/checkpoints/last.safetensors
+ok n3.tsv $data --loss=1vsAll --verify=4 --precision=fp64 n3/checkpoints/last.safetensors
+ok n3.tsv $data --loss=kvsall --verify=4 --precision=fp64 n3/checkpoints/last.safetensors
 ok soft.tsv $data $saved && ! grep -q softmax log || fail "a warning of no softmax: $(cat log)"
 # Flags of other programs are recognized, also with dashes, and each message gives the reason.
 for foreign in --use-vectorized-gradients --cache_test_gradients --use-torch-compile --enable-multi-gpu \

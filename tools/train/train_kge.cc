@@ -115,7 +115,7 @@ void PrintFacts(const KgeTask& task, const KnowledgeGraph& graph) {
   PrintMessage(absl::StrCat(
       graph.num_entities(), " entities, ", graph.num_relations(), " relations",
       graph.inverse_relations ? " and their inverses" : "", ", ", graph.train.size(), " triples as ",
-      examples.num_train(), IsKeyLoss(options.loss) ? " queries" : " examples", " train, ", graph.valid.size(),
+      examples.num_train(), LearnsKeys(options) ? " queries" : " examples", " train, ", graph.valid.size(),
       " validate, ", graph.test.size(), " are kept for the test; ", task.num_parameters(), " parameters; ",
       kKgeModelNames.Name(options.model),
       options.model == KgeModel::kConvE ? absl::StrCat(" (", kConveVariantNames.Name(options.variant), ")") : "",

@@ -93,7 +93,8 @@ expect_error 1 'other triples' $train --output_dir=g other.safetensors k.safeten
 # Every model, variant and loss trains, by the kernel and by the reference alike.
 loss_of() { awk -F'\t' 'NR == 4 {print $4}' "$1/log.tsv"; }
 for flags in "--conve_variant=tiepin" "--conve_variant=libkge" "--kge_loss=1vsAll --precision=fp64" \
-  "--kge_loss=KvsAll --label_smoothing=0.1 --label_smoothing_form=pykeen"; do
+  "--kge_loss=KvsAll --label_smoothing=0.1 --label_smoothing_form=pykeen" "--kge_loss=1-N --regularizer=f2" \
+  "--kge_loss=1vsAll --group_queries --regularizer=n3 --init=normal:0.1"; do
   succeeds $train $small --max_epochs=3 --overwrite --output_dir=g $flags t.safetensors
   succeeds $train $small --max_epochs=3 --overwrite --compile_mode=none --output_dir=h $flags t.safetensors
   awk -v a="$(loss_of g)" -v b="$(loss_of h)" 'BEGIN {exit !(a - b < 2e-3 * a && b - a < 2e-3 * a)}' ||
@@ -193,6 +194,24 @@ expect_error 1 'kernel_height has no effect with --kge_model=distmult' \
   $train --kge_model=distmult --kernel_height=2 --output_dir=z t.safetensors
 expect_error 1 'label_smoothing_form has no effect' \
   $train --label_smoothing=0 --label_smoothing_form=pykeen --output_dir=z t.safetensors
+# Regularized runs go on as if nobody had stopped them, and their settings are those of the run and of its model.
+regular="--kge_model=complex --embedding_dim=32 --threads=1 --optimizer=adagrad --learning_rate=0.1 --kge_loss=1vsAll"
+regular="$regular --group_queries --regularizer=n3 --regularization=0.02 --init=normal:0.001"
+succeeds $train $regular --max_epochs=6 --output_dir=n3 t.safetensors
+succeeds $train $regular --max_epochs=3 --output_dir=n3b t.safetensors
+succeeds $train $regular --max_epochs=6 --resume --output_dir=n3b t.safetensors
+$diff n3/last.safetensors n3b/last.safetensors || fail "a regularized run that was resumed differs"
+for pair in regularizer:n3 init:normal:0.001; do
+  [ "$(config n3 "${pair%%:*}")" = "${pair#*:}" ] || fail "${pair%%:*} in config.json is $(config n3 "${pair%%:*}")"
+  $info n3/best.safetensors | grep -q "${pair%%:*}.*${pair#*:}" || fail "${pair%%:*} in the model"
+done
+refuses 'regularizer' $train $regular --regularizer=f2 --max_epochs=8 --resume --output_dir=n3b t.safetensors
+expect_error 1 'regularization has no effect with --regularizer=none' \
+  $train --regularization=0.1 --output_dir=z t.safetensors
+expect_error 1 'regularization is 0' $train --regularizer=n3 --regularization=0 --output_dir=z t.safetensors
+expect_error 1 'group_queries has no effect with --kge_loss=KvsAll' \
+  $train --kge_loss=KvsAll --group_queries --output_dir=z t.safetensors
+expect_error 1 'normal:-1.*normal:0.001' $train --init=normal:-1 --output_dir=z t.safetensors
 expect_error 1 'optimizer=lbfgs does not train ConvE' $train --optimizer=lbfgs --output_dir=z t.safetensors
 expect_error 1 'schedule-free-adamw does not train ConvE' \
   $train --optimizer=schedule-free-adamw --output_dir=z t.safetensors

@@ -19,6 +19,18 @@ void FillUniform(double bound, RandomStream stream, absl::Span<double> values) {
   for (double& value : values) value = stream.Uniform(-bound, bound);
 }
 
+void FillEmbeddings(const EmbeddingInit& init, const ParameterSlice& table, RandomStream stream,
+                    absl::Span<double> values) {
+  switch (init.kind) {
+    case EmbeddingInitKind::kXavier:
+      return FillNormal(std::sqrt(2 / static_cast<double>(table.shape[0] + table.shape[1])), stream, values);
+    case EmbeddingInitKind::kNormal:
+      return FillNormal(init.scale, stream, values);
+    case EmbeddingInitKind::kUniform:
+      return FillUniform(init.scale, stream, values);
+  }
+}
+
 }  // namespace
 
 std::vector<double> InitialKgeParameters(const KgeShape& shape, uint64_t seed) {
@@ -31,7 +43,7 @@ std::vector<double> InitialKgeParameters(const KgeShape& shape, uint64_t seed) {
     const absl::Span<double> values = absl::MakeSpan(parameters).subspan(slice.offset, size);
     const RandomStream stream(seed, absl::StrCat("kge_init.", slice.name));
     if (slice.name == "entity.weight" || slice.name == "relation.weight") {
-      FillNormal(std::sqrt(2 / static_cast<double>(slice.shape[0] + slice.shape[1])), stream, values);
+      FillEmbeddings(shape.options.init, slice, stream, values);
     } else if (slice.name == "conv.weight" && glorot) {
       const double outputs = static_cast<double>(slice.shape[0]) * kernel;
       FillNormal(std::sqrt(2 / (kernel + outputs)), stream, values);

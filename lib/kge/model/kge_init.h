@@ -10,10 +10,11 @@
 
 namespace rutile {
 
-// Returns [shape.offsets().size] numbers. Embeddings are normal with deviation sqrt(2 / (rows + columns)) (Glorot &
-// Bengio, AISTATS 2010); for variant tiepin so are the weights of conv and fc. Other weights, and biases, of conv and
-// fc are uniform in +-1/sqrt(fan-in), as in PyTorch's modules. Norms start as the identity, entity biases at 0. Each
-// slice has its own random stream, so that another size of one slice does not change the others.
+// Returns [shape.offsets().size] numbers. Embeddings are drawn as options.init says. For variant tiepin, weights of
+// conv and fc are normal with deviation sqrt(2 / (fan-in + fan-out)) (Glorot & Bengio, AISTATS 2010). Other weights,
+// and biases, of conv and fc are uniform in +-1/sqrt(fan-in), as in PyTorch's modules. Norms start as the identity,
+// entity biases at 0. Each slice has its own random stream, so that another size of one slice does not change the
+// others.
 std::vector<double> InitialKgeParameters(const KgeShape& shape, uint64_t seed);
 
 }  // namespace rutile

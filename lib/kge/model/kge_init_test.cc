@@ -55,6 +55,22 @@ TEST(InitialKgeParametersTest, WeightsAreSpreadAsTheProjectsDo) {
   EXPECT_GT(Largest(Part(shape, parameters, "fc.bias")), 0.9 / std::sqrt(9728));
 }
 
+TEST(InitialKgeParametersTest, EmbeddingsAreDrawnAsAsked) {
+  KgeShape shape = Shape(ConveVariant::kLibkge);
+  const std::vector<double> conv = Part(shape, InitialKgeParameters(shape, 1), "conv.weight");
+  for (const double scale : {1e-3, 0.8}) {
+    for (const char* table : {"entity.weight", "relation.weight"}) {
+      shape.options.init = {EmbeddingInitKind::kNormal, scale};
+      EXPECT_NEAR(Deviation(Part(shape, InitialKgeParameters(shape, 1), table)) / scale, 1, 0.05) << table;
+      shape.options.init = {EmbeddingInitKind::kUniform, scale};
+      const std::vector<double> uniform = Part(shape, InitialKgeParameters(shape, 1), table);
+      EXPECT_NEAR(Deviation(uniform) / scale, 1 / std::sqrt(3.0), 0.02) << table;
+      EXPECT_LE(Largest(uniform), scale) << table;
+    }
+  }
+  EXPECT_EQ(Part(shape, InitialKgeParameters(shape, 1), "conv.weight"), conv);
+}
+
 TEST(InitialKgeParametersTest, TiepinDrawsConvAndFcNormal) {
   const KgeShape shape = Shape(ConveVariant::kTiepin);
   const std::vector<double> parameters = InitialKgeParameters(shape, 1);

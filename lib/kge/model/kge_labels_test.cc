@@ -45,6 +45,26 @@ TEST(SmoothLabelsTest, LabelsOfASoftmaxAddUpToOne) {
   }
 }
 
+// Three triples of one head and relation have the labels base everywhere and extra on their own tail.
+TEST(SmoothLabelsTest, LabelsOfGroupedQueriesAreTheMeanOfTheirTriples) {
+  for (const LabelSmoothing form : {LabelSmoothing::kDettmers, LabelSmoothing::kStandard, LabelSmoothing::kPykeen}) {
+    for (const double eps : {0.0, 0.1, 0.5}) {
+      KgeOptions options = Options(KgeLoss::kOneVsAll, form, eps);
+      const SmoothedLabels one = SmoothLabels(options, 12, 1);
+      EXPECT_EQ(QueryWeight(options, 3), 1);
+      options.group_queries = true;
+      const SmoothedLabels labels = SmoothLabels(options, 12, 3);
+      EXPECT_DOUBLE_EQ(labels.base, one.base);
+      EXPECT_DOUBLE_EQ(labels.extra, one.extra / 3);
+      EXPECT_EQ(QueryWeight(options, 3), 3);
+      EXPECT_TRUE(LearnsKeys(options));
+      options.loss = KgeLoss::kKvsAll;  // where the option has no effect
+      EXPECT_EQ(QueryWeight(options, 3), 1);
+      EXPECT_NEAR(12 * SmoothLabels(options, 12, 3).base + 3 * SmoothLabels(options, 12, 3).extra, 1, 1e-15);
+    }
+  }
+}
+
 TEST(KgeLossTest, KindsOfLosses) {
   EXPECT_TRUE(IsKeyLoss(KgeLoss::kOneToN));
   EXPECT_FALSE(IsKeyLoss(KgeLoss::kOneOfN));

@@ -1,13 +1,17 @@
 #include "lib/kge/model/kge_options.h"
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
+#include "lib/base/decimal.h"
 #include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
 
@@ -21,6 +25,8 @@ constexpr int64_t kLargestSize = int64_t{1} << 20;
 constexpr Range kSizes = AtLeast(1).AtMost(kLargestSize);
 
 bool IsConve(const KgeOptions& options) { return options.model == KgeModel::kConvE; }
+
+bool IsRegularized(const KgeOptions& options) { return options.regularizer != KgeRegularizer::kNone; }
 
 // Lists the ways to see an embedding as an image: "1 x 200, 2 x 100, ...". It tries all heights, which is quick up to
 // kLargestSize.
@@ -52,6 +58,29 @@ absl::Status CheckImage(const KgeOptions& options) {
 }
 
 }  // namespace
+
+std::string EmbeddingInitText(const EmbeddingInit& init) {
+  if (init.kind == EmbeddingInitKind::kXavier) return "xavier";
+  return absl::StrCat(init.kind == EmbeddingInitKind::kNormal ? "normal:" : "uniform:", ExactDecimal(init.scale));
+}
+
+absl::StatusOr<EmbeddingInit> ParseEmbeddingInit(absl::string_view text) {
+  if (text == "xavier") return EmbeddingInit();
+  EmbeddingInit init;
+  absl::string_view number = text;
+  if (absl::ConsumePrefix(&number, "normal:")) {
+    init.kind = EmbeddingInitKind::kNormal;
+  } else if (absl::ConsumePrefix(&number, "uniform:")) {
+    init.kind = EmbeddingInitKind::kUniform;
+  }
+  if (init.kind != EmbeddingInitKind::kXavier && absl::SimpleAtod(number, &init.scale) && init.scale > 0 &&
+      std::isfinite(init.scale)) {
+    return init;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("no distribution of embeddings: \"", text,
+                                                 "\", expected xavier, normal:DEVIATION or uniform:BOUND, with a ",
+                                                 "number above 0, as in normal:0.001"));
+}
 
 absl::Span<const Setting<KgeOptions>> KgeSettings() {
   using O = KgeOptions;
@@ -124,6 +153,33 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
           "flag is refused.")
           .Automatic("")
           .Needs("label_smoothing", [](const O& options) { return options.label_smoothing > 0; }),
+      Setting<O>("group_queries", &O::group_queries,
+                 "With 1vsAll, score a head and relation once for all its training tails. An epoch has the same "
+                 "gradient with fewer queries (FB15k-237: 3.6 times fewer). A batch then counts heads with relations, "
+                 "and the tails of one share a dropout mask.")
+          .Needs("kge_loss", [](const O& options) { return options.loss == KgeLoss::kOneVsAll; })
+          .RecordedIf([](const O& options) { return options.group_queries && options.loss == KgeLoss::kOneVsAll; }),
+      Setting<O>::Choice<&O::regularizer, &kKgeRegularizerNames>(
+          "regularizer",
+          "What the training loss of each triple adds for its head, relation and tail, so that frequent ones count as "
+          "often as they occur: none, n3 (sum of |x|^3, moduli for complex), f2 (of x^2) or l3 (of |x|^3 over real "
+          "numbers). Queries with several tails count these with equal shares. Validation losses are without it.")
+          .RecordedIf(IsRegularized),
+      Setting<O>("regularization", &O::regularization,
+                 "Weight of the regularizer, relative to the loss of a triple. Published runs of complex with n3 and "
+                 "1vsAll have 0.05 (FB15k-237) and 0.1 (WN18RR).")
+          .In(Above(0))
+          .Needs("regularizer", IsRegularized),
+      Setting<O>::Text(
+          "init", [](const O& options) { return SettingValue(EmbeddingInitText(options.init)); },
+          [](absl::string_view text, O* options) -> absl::Status {
+            const absl::StatusOr<EmbeddingInit> init = ParseEmbeddingInit(text);
+            if (init.ok()) options->init = *init;
+            return init.status();
+          },
+          "How embeddings of entities and relations are drawn: xavier (normal with deviation sqrt(2 / (rows + "
+          "columns)) of the table), normal:DEVIATION or uniform:BOUND. With --init_from, it draws those of new names.")
+          .RecordedIf([](const O& options) { return options.init.kind != EmbeddingInitKind::kXavier; }),
   };
   return kSettings;
 }

@@ -11,8 +11,10 @@
 #define RUTILE_LIB_KGE_MODEL_KGE_OPTIONS_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/base/settings.h"
@@ -59,6 +61,29 @@ enum class LabelSmoothing { kDettmers, kStandard, kPykeen };
 inline constexpr absl::string_view kLabelSmoothingWords[] = {"dettmers", "standard", "pykeen"};
 inline constexpr LooseEnumNames<LabelSmoothing> kLabelSmoothingNames("no label smoothing", kLabelSmoothingWords);
 
+// What training adds to the loss of a triple (h, r, t): regularization times the sum over its three embeddings of sum_k
+// |x_k|^p. n3: p = 3, where ComplEx counts the moduli of its complex numbers (the nuclear 3-norm of Lacroix, Usunier,
+// Obozinski, ICML 2018); f2: p = 2, the squared Frobenius norm (same paper); l3: p = 3 over real numbers. n3 and l3 are
+// the same for models without complex numbers.
+enum class KgeRegularizer { kNone, kN3, kF2, kL3 };
+
+inline constexpr absl::string_view kKgeRegularizerWords[] = {"none", "n3", "f2", "l3"};
+inline constexpr LooseEnumNames<KgeRegularizer> kKgeRegularizerNames("no regularizer of embeddings",
+                                                                     kKgeRegularizerWords);
+
+// How embeddings of entities and relations are drawn. xavier: normal with deviation sqrt(2 / (rows + columns)) (Glorot
+// & Bengio, AISTATS 2010). normal, uniform: with the deviation, or within plus and minus the bound, of `scale`.
+enum class EmbeddingInitKind { kXavier, kNormal, kUniform };
+
+struct EmbeddingInit {
+  EmbeddingInitKind kind = EmbeddingInitKind::kXavier;
+  double scale = 0;  // unused for xavier, else above 0
+};
+
+// "xavier", "normal:0.001" or "uniform:0.5". The second returns INVALID_ARGUMENT for any other text.
+std::string EmbeddingInitText(const EmbeddingInit& init);
+absl::StatusOr<EmbeddingInit> ParseEmbeddingInit(absl::string_view text);
+
 // A model and its loss; the defaults are ConvE as in Dettmers et al. DistMult and ComplEx ignore what is ConvE's.
 struct KgeOptions {
   KgeModel model = KgeModel::kConvE;
@@ -75,6 +100,12 @@ struct KgeOptions {
   KgeLoss loss = KgeLoss::kOneToN;
   LabelSmoothing smoothing_form = LabelSmoothing::kDettmers;
   double label_smoothing = 0.1;  // eps; 0: labels are not smoothed (dettmers: c0 = 0, too)
+  // With 1vsAll: an example is a key with all its training tails, whose triples' losses are added up: the same gradient
+  // of an epoch, with a query scored once and not once for each of its tails.
+  bool group_queries = false;
+  KgeRegularizer regularizer = KgeRegularizer::kNone;
+  double regularization = 0.05;  // weight of the regularizer
+  EmbeddingInit init;
   DType precision = DType::kF32;
   uint64_t seed = 0;  // seed of dropout masks
 };

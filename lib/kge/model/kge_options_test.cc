@@ -131,6 +131,27 @@ TEST(CheckKgeOptionsTest, NamesWhatIsOutOfRange) {
   EXPECT_THAT(Refusal(options), HasSubstr("BF16"));
 }
 
+TEST(ParseEmbeddingInitTest, ReadsWhatItWrites) {
+  for (const char* text : {"xavier", "normal:0.001", "uniform:0.8328", "normal:1e-30"}) {
+    const absl::StatusOr<EmbeddingInit> init = ParseEmbeddingInit(text);
+    ASSERT_TRUE(init.ok()) << init.status();
+    EXPECT_EQ(EmbeddingInitText(*init), text);
+  }
+  for (const char* text : {"", "normal", "normal:", "normal:0", "normal:-1", "uniform:nan", "uniform:inf", "xavier:1",
+                           "0.5", "normal:1x", "Normal:1"}) {
+    EXPECT_THAT(ParseEmbeddingInit(text).status(),
+                ErrorNames(absl::StatusCode::kInvalidArgument, {absl::StrCat("\"", text, "\""), "normal:0.001"}));
+  }
+}
+
+TEST(CheckKgeOptionsTest, WeightsOfARegularizerAreAboveZero) {
+  KgeOptions options;
+  options.regularization = 0;
+  EXPECT_TRUE(CheckKgeOptions(options).ok()) << "it has no effect";
+  options.regularizer = KgeRegularizer::kL3;
+  EXPECT_THAT(Refusal(options), HasSubstr("regularization is 0"));
+}
+
 TEST(CheckKgeOptionsTest, ImagesAreConvesAlone) {
   KgeOptions options;
   options.model = KgeModel::kDistMult;
@@ -143,6 +164,8 @@ TEST(CheckKgeOptionsTest, ImagesAreConvesAlone) {
 // What flags, configs and model files read of a row.
 TEST(KgeSettingsTest, RowsCountForTheModelsThatHaveThem) {
   KgeOptions conve, distmult;
+  conve.loss = distmult.loss = KgeLoss::kOneVsAll;
+  conve.regularizer = distmult.regularizer = KgeRegularizer::kF2;
   distmult.model = KgeModel::kDistMult;
   distmult.label_smoothing = 0;
   std::vector<std::string> of_conve;
@@ -160,6 +183,7 @@ TEST(KgeSettingsTest, RangesAreCheckedWhereARowCounts) {
   for (const Setting<KgeOptions>& row : KgeSettings()) {
     KgeOptions options;
     options.model = KgeModel::kDistMult;
+    options.regularizer = KgeRegularizer::kN3;
     const bool counts = row.HasEffect(options);
     if (!row.Set("-7", &options).ok()) continue;  // a name
     EXPECT_EQ(CheckKgeOptions(options).ok(), !counts) << row.name;

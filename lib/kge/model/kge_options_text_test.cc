@@ -65,6 +65,26 @@ TEST(KgeOptionsTextTest, TextsAreThoseOfOlderFiles) {
                                                                              {"output_dropout", "0.3"}}));
 }
 
+// What older versions did not have is told where it counts, and only there.
+TEST(KgeOptionsTextTest, RegularizersInitAndGroupsAreReadBack) {
+  KgeOptions options;
+  options.group_queries = true;  // without effect with 1-N
+  EXPECT_EQ(DescribeKgeOptions(options).count("group_queries"), 0);
+  options.loss = KgeLoss::kOneVsAll;
+  options.regularizer = KgeRegularizer::kN3;
+  options.regularization = 1.0 / 3;
+  options.init = {EmbeddingInitKind::kNormal, 1e-3};
+  const std::map<std::string, std::string> text = DescribeKgeOptions(options);
+  EXPECT_EQ(text.at("group_queries"), "true");
+  EXPECT_EQ(text.at("regularizer"), "n3");
+  EXPECT_EQ(text.at("init"), "normal:0.001");
+  const KgeOptions read = *ParseKgeOptions(text);
+  EXPECT_TRUE(read.group_queries);
+  EXPECT_EQ(read.regularizer, KgeRegularizer::kN3);
+  EXPECT_EQ(read.regularization, 1.0 / 3);
+  EXPECT_EQ(DescribeKgeOptions(read), text);
+}
+
 TEST(ParseKgeOptionsTest, NamesWhatIsWrong) {
   const auto message = [](const char* key, const char* value) {
     std::map<std::string, std::string> text = DescribeKgeOptions(KgeOptions());

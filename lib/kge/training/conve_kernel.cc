@@ -12,6 +12,7 @@
 #include "lib/kge/layers/kge_shard.h"
 #include "lib/kge/layers/product_layers.h"
 #include "lib/kge/layers/workspace.h"
+#include "lib/kge/training/embedding_penalty.h"
 #include "lib/kge/training/entity_scores.h"
 #include "lib/trace/scope.h"
 
@@ -43,7 +44,7 @@ template <typename T>
 class ConveKernel::ImplOf : public Impl {
  public:
   ImplOf(const KgeShape& shape, ThreadPool* pool, FactorRounding factors)
-      : shape_(shape), at_(shape.offsets()), scores_(shape, pool, factors), products_(shape) {
+      : shape_(shape), at_(shape.offsets()), scores_(shape, pool, factors), products_(shape), penalty_(shape.options) {
     if (shape.is_conve()) conve_.emplace(shape, pool, factors);
   }
 
@@ -76,16 +77,22 @@ class ConveKernel::ImplOf : public Impl {
     }
     if (statistics != nullptr) *statistics = conve_ && batch.training ? conve_->Statistics() : BatchStatistics();
     // Nothing is finished early if heads are much of the table.
+    const PenalizedRows penalized = FindPenalizedRows(shape_.options, batch);
+    arrays.penalized = penalized.entities;
+    // Before a sink may change the parameters.
+    const double penalty = Penalty(penalized, p, shard);
     const bool early = g != nullptr && batch.size() * kEntitiesPerHead <= shape_.num_entities;
     GradientObserver* const observer = early ? delivery.observer() : nullptr;
     GradientSink* const sink = early && batch.size() > 0 ? delivery.sink() : nullptr;
     if (g != nullptr && delivery.overwrites()) Overwrite(batch.size() == 0, g, &arrays);
     if (sink != nullptr) SplitAtHeads(batch, &arrays);
     double loss = scores_.AddLosses(batch, arrays, sink != nullptr ? HandOverRows(sink, g) : TellRows(observer));
+    loss += penalty;
     if (shard != nullptr) shard->template Sum<T>(&d_v_, absl::MakeSpan(&loss, 1));
     *loss_sum += loss;
     if (g == nullptr) return;
     const ProfileScope scope(Stage::kBackward);
+    penalty_.AddGradients(penalized.relations, OwnRelations(shard), p + at_.relation, 0, g + at_.relation);
     BatchRowGradients<T> d_rows;
     if (observer != nullptr || shard != nullptr) d_rows.heads = TakeZeros(&d_heads_, batch.size() * shape_.dim());
     if (shard != nullptr) d_rows.relations = TakeZeros(&d_relations_, batch.size() * shape_.dim());
@@ -130,6 +137,17 @@ class ConveKernel::ImplOf : public Impl {
     T* const zeros = Take<T>(memory, size);
     std::fill_n(zeros, size, T(0));
     return zeros;
+  }
+
+  ShardRange OwnRelations(KgeShard* shard) const {
+    return shard != nullptr ? shard->relations() : ShardRange{0, shape_.num_relations};
+  }
+
+  // Returns what the regularizer adds for the rows that this process owns.
+  double Penalty(const PenalizedRows& rows, const T* p, KgeShard* shard) const {
+    const ShardRange entities = shard != nullptr ? shard->entities() : ShardRange{0, shape_.num_entities};
+    return penalty_.SumOf(rows.entities, entities, p + at_.entity) +
+           penalty_.SumOf(rows.relations, OwnRelations(shard), p + at_.relation);
   }
 
   // Sets the shard that works on the next batch; nullptr: this process computes all of it.
@@ -250,6 +268,7 @@ class ConveKernel::ImplOf : public Impl {
   EntityScores<T> scores_;
   std::optional<ConveLayers<T>> conve_;
   ProductLayers<T> products_;
+  const RowPenalty penalty_;
   std::optional<KgeShard> shard_;  // set by SetShard
   BatchRows<T> rows_;              // the batch's rows, if the model is sharded
   std::vector<int32_t> heads_;     // heads of a batch whose gradient goes to a sink, ascending

@@ -57,7 +57,8 @@ class ConveKernel {
   void SetShard(Exchange* exchange);
 
   // Adds the sum of the batch's losses to loss_sum: binary cross-entropy is the mean over entities, softmax
-  // cross-entropy has labels normalized to a sum of 1. Adds d loss_sum / d parameters to gradient [P], also if
+  // cross-entropy has labels normalized to a sum of 1, and counts QueryWeight times. A training batch's sum includes
+  // what the regularizer adds (embedding_penalty.h). Adds d loss_sum / d parameters to gradient [P], also if
   // batch.training is false, where `delivery` says; gradient is null if only the loss is wanted. Overwrites statistics,
   // which may be null, with those of the norms; they are empty if batch.training is false or a norm saw a single value.
   // parameters and gradient are of the shape's precision (CHECK-fails otherwise), ids in range. An error is that of a

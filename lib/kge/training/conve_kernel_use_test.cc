@@ -34,6 +34,8 @@ KgeShape SmallShape(ConveVariant variant, KgeModel model, KgeLoss loss, DType pr
   options.model = model;
   options.variant = variant;
   options.loss = loss;
+  // Penalties of rows go through the same blocks, sinks and shards.
+  if (loss == KgeLoss::kKvsAll) options.regularizer = KgeRegularizer::kN3;
   options.embedding_dim = 20;
   options.embedding_height = 5;
   options.embedding_width = 4;

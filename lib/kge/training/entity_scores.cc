@@ -23,7 +23,7 @@ constexpr int64_t kMostLanes = 64, kLaneBytes = int64_t{64} << 20;
 
 template <typename T>
 EntityScores<T>::EntityScores(const KgeShape& shape, ThreadPool* pool, FactorRounding factors)
-    : shape_(shape), pool_(pool), together_(pool, factors) {
+    : shape_(shape), penalty_(shape.options), pool_(pool), together_(pool, factors) {
   const int threads = NumWorkers(pool);
   for (int i = 0; threads > 1 && i < threads; ++i) {
     alone_.push_back(std::make_unique<Worker>(nullptr, factors));
@@ -34,11 +34,24 @@ template <typename T>
 void EntityScores<T>::SetLabels(const KgeBatch& batch) {
   base_.resize(batch.size());
   extra_.resize(batch.size());
+  weight_.resize(batch.size());
   for (int64_t q = 0; q < batch.size(); ++q) {
-    const SmoothedLabels labels =
-        SmoothLabels(shape_.options, shape_.num_entities, batch.positive_offset[q + 1] - batch.positive_offset[q]);
+    const int64_t num_true = batch.positive_offset[q + 1] - batch.positive_offset[q];
+    const SmoothedLabels labels = SmoothLabels(shape_.options, shape_.num_entities, num_true);
     base_[q] = labels.base;
     extra_[q] = labels.extra;
+    weight_[q] = QueryWeight(shape_.options, num_true);
+  }
+}
+
+// The slope w (e^(x - max) / sum - label) is that of a sum and of labels that have been scaled. With a weight of 1 none
+// of the numbers changes.
+template <typename T>
+void EntityScores<T>::WeighQueries() {
+  for (size_t q = 0; q < weight_.size(); ++q) {
+    states_[q].sum /= weight_[q];
+    base_[q] *= weight_[q];
+    extra_[q] *= weight_[q];
   }
 }
 
@@ -160,7 +173,13 @@ void EntityScores<T>::ForLane(const KgeBatch& batch, const EntityArrays<T>& arra
     for (int64_t q = 0; q < batch.size(); q += kQueries) {
       ForBlock(batch, arrays, sweep, q, std::min(kQueries, batch.size() - q), k, entities, stripe, worker);
     }
-    if (finished && sweep != Sweep::kSums) finished(rows);
+    if (sweep == Sweep::kSums) continue;
+    if (arrays.d_v != nullptr && !arrays.penalized.empty()) {
+      T* const d_entities = arrays.hand_over ? worker->d_entities.template mutable_values<T>().data()
+                                             : arrays.d_entities + k * shape_.dim();
+      penalty_.AddGradients(arrays.penalized, {k, k + entities}, arrays.entities, k, d_entities);
+    }
+    if (finished) finished(rows);
   }
 }
 
@@ -223,8 +242,9 @@ double EntityScores<T>::AddLosses(const KgeBatch& batch, const EntityArrays<T>& 
     JoinLanes();
     if (shard_ != nullptr) JoinProcesses();
     if (shard_ == nullptr || shard_->rank() == 0) {
-      for (const SoftmaxState& state : states_) sum += state.Loss();
+      for (size_t q = 0; q < states_.size(); ++q) sum += weight_[q] * states_[q].Loss();
     }
+    WeighQueries();
     if (arrays.d_v != nullptr) for_all(Sweep::kGradients);
   } else {
     for_all(Sweep::kCrossEntropy);

@@ -19,6 +19,7 @@
 #include "lib/kge/layers/kge_shard.h"
 #include "lib/kge/model/kge_shape.h"
 #include "lib/kge/training/blocked_loss.h"
+#include "lib/kge/training/embedding_penalty.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/matrix_products.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -39,6 +40,8 @@ struct EntityArrays {
   // If true, d_entities and d_bias are computed in the memory of a block and only passed to `finished`: the two arrays
   // above are not used. Needs add = false.
   bool hand_over = false;
+  // Rows whose penalty's gradient is added to d_entities (embedding_penalty.h), ascending. The losses are without it.
+  absl::Span<const WeightedRow> penalized = {};
 };
 
 // Rows of d_entities and d_bias that are final. The tensors hold these rows alone, and are set only with hand_over;
@@ -93,6 +96,8 @@ class EntityScores {
     return shard_ != nullptr ? shard_->entities() : ShardRange{0, shape_.num_entities};
   }
   void SetLabels(const KgeBatch& batch);
+  // Makes the gradients of a sweep those of losses times the queries' weights.
+  void WeighQueries();
   void SetLanes(int64_t queries, T* d_v);
   // Sum the softmax states over stripes, and over processes, into states_.
   void JoinLanes();
@@ -107,10 +112,11 @@ class EntityScores {
                    Stripe* stripe, Worker* worker);
 
   const KgeShape shape_;
+  const RowPenalty penalty_;
   ThreadPool* const pool_;
   KgeShard* shard_ = nullptr;
-  std::vector<double> base_, extra_;  // [B]
-  std::vector<SoftmaxState> states_;  // [B]
+  std::vector<double> base_, extra_, weight_;  // [B]
+  std::vector<SoftmaxState> states_;           // [B]
   std::vector<Stripe> stripes_;
   size_t num_stripes_ = 0;  // stripes of this call; later ones keep their memory
   Worker together_;

@@ -36,16 +36,15 @@ void FillLists(NamedTensors* batch, absl::string_view offset_name, absl::string_
 }  // namespace
 
 KgeExamples::KgeExamples(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<const KnownTails> known,
-                         KgeLoss loss)
+                         const KgeOptions& options)
     : graph_(std::move(graph)),
       known_(std::move(known)),
-      keys_(IsKeyLoss(loss)),
+      keys_(IsKeyLoss(options.loss)),
+      train_keys_(LearnsKeys(options)),
       directions_(graph_->inverse_relations ? 2 : 1) {
-  if (keys_) {
-    train_tails_ = TailsOf(graph_->train, *graph_);
-    valid_tails_ = TailsOf(graph_->valid, *graph_);
-  }
-  num_train_ = keys_ ? train_tails_.num_keys() : directions_ * static_cast<int64_t>(graph_->train.size());
+  if (train_keys_) train_tails_ = TailsOf(graph_->train, *graph_);
+  if (keys_) valid_tails_ = TailsOf(graph_->valid, *graph_);
+  num_train_ = train_keys_ ? train_tails_.num_keys() : directions_ * static_cast<int64_t>(graph_->train.size());
   num_valid_ = directions_ * static_cast<int64_t>(graph_->valid.size());
   num_test_ = directions_ * static_cast<int64_t>(graph_->test.size());
 }
@@ -74,7 +73,7 @@ KgeExamples::Query KgeExamples::QueryOf(const Triple& triple, bool inverse) cons
 KgeExamples::Query KgeExamples::At(int64_t example) const {
   CHECK(example >= 0 && example < size()) << example;
   if (example < num_train_) {
-    if (keys_) return {train_tails_.head(example), train_tails_.relation(example), -1};
+    if (train_keys_) return {train_tails_.head(example), train_tails_.relation(example), -1};
     const auto triples = static_cast<int64_t>(graph_->train.size());
     return QueryOf(graph_->train[example % triples], example >= triples);
   }
@@ -85,7 +84,7 @@ KgeExamples::Query KgeExamples::At(int64_t example) const {
 }
 
 absl::Span<const int32_t> KgeExamples::Positives(int64_t example, std::vector<int32_t>* own) const {
-  if (keys_ && example < num_train_) return train_tails_.tails(example);
+  if (train_keys_ && example < num_train_) return train_tails_.tails(example);
   const Query query = At(example);
   if (keys_ && example >= num_train_ + num_valid_) return known_->Tails(query.head, query.relation);
   own->clear();

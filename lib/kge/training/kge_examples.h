@@ -25,7 +25,8 @@ namespace rutile {
 class KgeExamples {
  public:
   // known: the known tails of train, valid and test together.
-  KgeExamples(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<const KnownTails> known, KgeLoss loss);
+  KgeExamples(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<const KnownTails> known,
+              const KgeOptions& options);
 
   int64_t num_train() const { return num_train_; }
   int64_t num_valid() const { return num_valid_; }
@@ -61,9 +62,10 @@ class KgeExamples {
 
   const std::shared_ptr<const KnowledgeGraph> graph_;
   const std::shared_ptr<const KnownTails> known_;
-  const bool keys_;
+  const bool keys_;           // all tails of a key are true for the loss
+  const bool train_keys_;     // training examples are keys; true with keys_
   const int64_t directions_;  // 1, or 2 with inverse relations
-  KnownTails train_tails_;    // used if the loss is over keys
+  KnownTails train_tails_;    // used if training examples are keys
   KnownTails valid_tails_;    // used if the loss is over keys
   int64_t num_train_ = 0, num_valid_ = 0, num_test_ = 0;
 };

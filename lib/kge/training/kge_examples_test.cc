@@ -24,9 +24,12 @@ std::shared_ptr<KnowledgeGraph> Graph(bool inverses = true) {
   return graph;
 }
 
-KgeExamples Examples(KgeLoss loss, bool inverses = true) {
+KgeExamples Examples(KgeLoss loss, bool inverses = true, bool grouped = false) {
   const std::shared_ptr<KnowledgeGraph> graph = Graph(inverses);
-  return KgeExamples(graph, std::make_shared<KnownTails>(AllKnownTails(*graph)), loss);
+  KgeOptions options;
+  options.loss = loss;
+  options.group_queries = grouped;
+  return KgeExamples(graph, std::make_shared<KnownTails>(AllKnownTails(*graph)), options);
 }
 
 std::vector<int32_t> Positives(const KgeExamples& examples, int64_t example) {
@@ -43,6 +46,16 @@ std::vector<std::string> All(const KgeExamples& examples) {
   std::vector<std::string> all;
   for (int64_t e = 0; e < examples.size(); ++e) all.push_back(Text(examples.At(e)));
   return all;
+}
+
+// Training examples are keys; validation and test queries are those of 1vsAll, and so are their losses.
+TEST(KgeExamplesTest, GroupedQueriesTrainOnKeysAlone) {
+  const KgeExamples examples = Examples(KgeLoss::kOneVsAll, /*inverses=*/true, /*grouped=*/true);
+  EXPECT_EQ(std::tuple(examples.num_train(), examples.num_valid(), examples.num_test()), std::tuple(5, 4, 2));
+  EXPECT_EQ(All(examples), All(Examples(KgeLoss::kKvsAll)));
+  EXPECT_THAT(Positives(examples, 0), ElementsAre(1, 2));
+  EXPECT_THAT(Positives(examples, 5), ElementsAre(3));
+  EXPECT_THAT(Positives(examples, 9), ElementsAre(0));
 }
 
 TEST(KgeExamplesTest, KeysThenQueriesOfBothDirections) {

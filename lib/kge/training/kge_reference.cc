@@ -196,6 +196,15 @@ at::Tensor ReferenceScores(const KgeShape& shape, const at::Tensor& parameters, 
 
 namespace {
 
+// Returns the number of true tails of each query, [B].
+at::Tensor Counts(const KgeBatch& batch, const at::Tensor& like) {
+  const at::Tensor counts = HostTensorFor(like.device(), {batch.size()}, at::kDouble);
+  for (int64_t b = 0; b < batch.size(); ++b) {
+    counts.data_ptr<double>()[b] = static_cast<double>(batch.positive_offset[b + 1] - batch.positive_offset[b]);
+  }
+  return Sent(counts, like.device()).to(like.scalar_type());
+}
+
 // Returns the labels [B, entities]. Only what differs from a row's base crosses to a GPU, where the rows are made.
 at::Tensor Labels(const KgeShape& shape, const at::Tensor& scores, const KgeBatch& batch) {
   const int64_t num_entities = shape.num_entities, count = batch.positive_offset.back() - batch.positive_offset[0];
@@ -224,8 +233,39 @@ at::Tensor Labels(const KgeShape& shape, const at::Tensor& scores, const KgeBatc
 
 at::Tensor ReferenceLosses(const KgeShape& shape, const at::Tensor& scores, const KgeBatch& batch) {
   const at::Tensor labels = Labels(shape, scores, batch);
-  if (IsSoftmaxLoss(shape.options.loss)) return -(labels * at::log_softmax(scores, 1)).sum(1);
-  return at::binary_cross_entropy_with_logits(scores, labels, {}, {}, at::Reduction::None).mean(1);
+  if (!IsSoftmaxLoss(shape.options.loss)) {
+    return at::binary_cross_entropy_with_logits(scores, labels, {}, {}, at::Reduction::None).mean(1);
+  }
+  const at::Tensor losses = -(labels * at::log_softmax(scores, 1)).sum(1);
+  return GroupsQueries(shape.options) ? losses * Counts(batch, scores) : losses;
+}
+
+at::Tensor ReferencePenalties(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch) {
+  const KgeOptions& options = shape.options;
+  if (options.regularizer == KgeRegularizer::kNone || !batch.training) return at::Tensor();
+  const auto penalty = [&](const at::Tensor& rows) {
+    if (options.regularizer == KgeRegularizer::kF2) return rows.square().sum(1);
+    if (options.regularizer == KgeRegularizer::kL3 || options.model != KgeModel::kComplEx) {
+      return rows.abs().pow(3).sum(1);
+    }
+    const std::vector<at::Tensor> x = rows.chunk(2, 1);
+    return (x[0].square() + x[1].square()).pow(1.5).sum(1);
+  };
+  const Parts parts(shape, parameters);
+  const at::Tensor entities = parts["entity.weight"], relations = parts["relation.weight"];
+  std::vector<int64_t> query_of;
+  for (int64_t q = 0; q < batch.size(); ++q) {
+    query_of.insert(query_of.end(), batch.positive_offset[q + 1] - batch.positive_offset[q], q);
+  }
+  const absl::Span<const int32_t> tails = batch.positive.subspan(batch.positive_offset[0], query_of.size());
+  const at::Tensor of_tails = penalty(entities.index_select(0, Index(tails, parameters)));
+  const at::Tensor counts = Counts(batch, parameters).clamp_min(1);
+  const at::Tensor mean_of_tails = at::zeros({batch.size()}, parameters.options())
+                                       .index_add(0, Index(absl::MakeConstSpan(query_of), parameters), of_tails) /
+                                   counts;
+  const at::Tensor sum = penalty(entities.index_select(0, Index(batch.head, parameters))) +
+                         penalty(relations.index_select(0, Index(batch.relation, parameters))) + mean_of_tails;
+  return options.regularization * (GroupsQueries(options) ? sum * counts : sum);
 }
 
 }  // namespace rutile

@@ -46,7 +46,12 @@ at::Tensor ReferenceScores(const KgeShape& shape, const at::Tensor& parameters, 
 
 // Returns the losses [B] of scores [B, N]: the mean over entities of the binary cross-entropy with logits, or the
 // cross-entropy of the softmax over entities, with the labels of kge_labels.h.
+// With group_queries, a loss counts QueryWeight times.
 at::Tensor ReferenceLosses(const KgeShape& shape, const at::Tensor& scores, const KgeBatch& batch);
+
+// Returns what the regularizer adds to each loss, [B]: the definition of embedding_penalty.h. Undefined if that is
+// nothing, for the regularizer none and for an evaluation.
+at::Tensor ReferencePenalties(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch);
 
 }  // namespace rutile
 

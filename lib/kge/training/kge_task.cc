@@ -1,6 +1,7 @@
 #include "lib/kge/training/kge_task.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -47,7 +48,7 @@ std::map<std::string, std::string> MakeConfig(const KgeOptions& options, FactorR
 KgeTask::KgeTask(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<const KnownTails> known,
                  const KgeOptions& options, int num_threads, FactorRounding factors)
     : graph_(std::move(graph)),
-      examples_(graph_, std::move(known), options.loss),
+      examples_(graph_, std::move(known), options),
       shape_{options, graph_->num_entities(), graph_->num_query_relations()},
       config_(MakeConfig(options, factors, *graph_)),
       splits_(DescribeSplits(*graph_)),
@@ -116,7 +117,15 @@ absl::Status KgeTask::CheckEager(const EagerOptions& options) const {
 }
 
 std::vector<double> KgeTask::ExampleCounts(const NamedTensors& batch) const {
-  return std::vector<double>(batch.At("head").num_elements(), 1.0);
+  const absl::Span<const int64_t> offset = batch.At("positive_offset").values<int64_t>();
+  std::vector<double> counts(batch.At("head").num_elements());
+  for (size_t q = 0; q < counts.size(); ++q) counts[q] = QueryWeight(shape_.options, offset[q + 1] - offset[q]);
+  return counts;
+}
+
+double KgeTask::CountOf(const NamedTensors& batch) const {
+  const std::vector<double> counts = ExampleCounts(batch);
+  return std::accumulate(counts.begin(), counts.end(), 0.0);
 }
 
 absl::Status KgeTask::StreamGradients(const Tensor& parameters, const NamedTensors& batch,
@@ -124,7 +133,7 @@ absl::Status KgeTask::StreamGradients(const Tensor& parameters, const NamedTenso
   const KgeBatch view = ViewKgeBatch(batch);
   BatchStatistics statistics;
   RETURN_IF_ERROR(kernel_.AccumulateGradients(parameters, view, gradient, &sums->sum[0], &statistics, delivery));
-  sums->count[0] += static_cast<double>(view.size());
+  sums->count[0] += CountOf(batch);
   if (view.training) seen_.push_back([statistics = std::move(statistics)] { return statistics; });
   return absl::OkStatus();
 }
@@ -174,7 +183,7 @@ absl::Status KgeTask::Evaluate(const Tensor& parameters, const NamedTensors& bat
                                absl::Span<double> metric_sums) {
   CHECK(IsEvaluation(batch)) << "a batch of a training epoch";
   RETURN_IF_ERROR(kernel_.AccumulateGradients(parameters, ViewKgeBatch(batch), nullptr, &sums->sum[0], nullptr));
-  sums->count[0] += static_cast<double>(batch.At("head").num_elements());
+  sums->count[0] += CountOf(batch);
   if (parameter_dtype() == DType::kF64) {
     AddRanks<double>(parameters, batch, metric_sums);
   } else {

@@ -1,7 +1,9 @@
 // The Task of learning embeddings of a knowledge graph, which `train` runs for triples.
 //
-// There is one term, the loss of an example (kge_options.h) with a count of one; the loss is its mean. Validation and
-// test queries are ranked, filtered by train, valid and test, with realistic ties.
+// There is one term, the loss of an example (kge_options.h); the loss is its mean. An example counts as one, or with
+// group_queries as its number of triples. In training, the term includes what the regularizer adds; an evaluation's
+// loss does not, so that it can be compared with that of another regularizer. Validation and test queries are ranked,
+// filtered by train, valid and test, with realistic ties.
 //
 // Batch norms make an example's loss depend on its batch, so accumulated gradients of two batches are not those of one
 // large batch, as in PyTorch. Running statistics are buffers among the parameters: FinishStep moves them by the
@@ -136,6 +138,7 @@ class KgeTask : public Task, public GradientStream, public ModelSharding, public
           const KgeOptions& options, int num_threads, FactorRounding factors);
   template <typename T>
   void AddRanks(const Tensor& parameters, const NamedTensors& batch, absl::Span<double> metric_sums);
+  double CountOf(const NamedTensors& batch) const;
   static void AddMetrics(absl::Span<const Rank> ranks, absl::Span<double> metric_sums);
   const std::shared_ptr<const KnowledgeGraph> graph_;
   const KgeExamples examples_;

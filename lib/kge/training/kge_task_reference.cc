@@ -21,7 +21,10 @@ at::Tensor Losses(const KgeShape& shape, const at::Tensor& parameters, const Nam
   const KgeBatch view = ViewKgeBatch(batch);
   KgeHidden hidden = ReferenceHidden(shape, parameters, view, mixed);
   if (statistics != nullptr) *statistics = std::move(hidden.statistics);
-  return ReferenceLosses(shape, ReferenceScores(shape, parameters, hidden.v, mixed), view).unsqueeze(1);
+  at::Tensor losses = ReferenceLosses(shape, ReferenceScores(shape, parameters, hidden.v, mixed), view);
+  const at::Tensor penalties = ReferencePenalties(shape, parameters, view);
+  if (penalties.defined()) losses = losses + penalties;
+  return losses.unsqueeze(1);
 }
 
 }  // namespace
@@ -44,7 +47,7 @@ void KgeTask::EvaluateEager(const at::Tensor& parameters, const NamedTensors& ba
   const KgeBatch view = ViewKgeBatch(batch);
   const at::Tensor scores = ReferenceScores(shape_, parameters, ReferenceHidden(shape_, parameters, view).v);
   sums->sum[0] += ReferenceLosses(shape_, scores, view).sum(at::kDouble).item<double>();
-  sums->count[0] += static_cast<double>(view.size());
+  sums->count[0] += CountOf(batch);
   const DistinctQueries distinct = FindDistinct(batch);
   AddMetrics(CountRanksOnDevice(scores.contiguous(), distinct.row, distinct.Queries()), metric_sums);
 }

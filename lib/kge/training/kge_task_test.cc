@@ -101,6 +101,108 @@ TEST(KgeTaskTest, GradientsAreThoseOfTheDefinition) {
   }
 }
 
+TEST(KgeTaskTest, GradientsWithARegularizerAreThoseOfTheDefinition) {
+  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx}) {
+    for (const KgeRegularizer regularizer : {KgeRegularizer::kN3, KgeRegularizer::kF2, KgeRegularizer::kL3}) {
+      for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kOneOfN, KgeLoss::kOneVsAll, KgeLoss::kKvsAll}) {
+        for (const DType precision : {DType::kF64, DType::kF32}) {
+          KgeOptions options = Options(model, ConveVariant::kDettmers, loss, precision);
+          options.regularizer = regularizer;
+          options.regularization = 0.7;
+          options.init = {EmbeddingInitKind::kUniform, 0.8};
+          const std::unique_ptr<KgeTask> task = MakeTask(options);
+          const NamedTensors batch = Batch(*task, {0, 5, 2, 9, 9, 14}, /*epoch=*/4, /*training=*/true);
+          const absl::Status status = CheckGradients(*task, task->InitialParameters(1), batch);
+          EXPECT_TRUE(status.ok()) << kKgeModelNames.Name(model) << " " << kKgeRegularizerNames.Name(regularizer) << " "
+                                   << kKgeLossNames.Name(loss) << " " << DTypeName(precision) << ": " << status;
+        }
+      }
+    }
+  }
+}
+
+// Entities 0 and 1 have several tails.
+std::shared_ptr<const KnowledgeGraph> Star() {
+  auto graph = std::make_shared<KnowledgeGraph>(*Ring());
+  for (const Triple& triple : {Triple{0, 0, 4}, Triple{0, 0, 7}, Triple{1, 1, 8}}) graph->train.push_back(triple);
+  return graph;
+}
+
+TermSums SumsOf(KgeTask& task, const Tensor& parameters, bool training, std::vector<double>* gradient) {
+  std::vector<int64_t> examples(task.examples().num_train());
+  std::iota(examples.begin(), examples.end(), 0);
+  if (!training) examples = task.examples().ValidExamples();
+  const NamedTensors batch = Batch(task, examples, 0, training);
+  TermSums sums(1);
+  std::vector<Tensor> gradients = {Tensor::Zeros(task.parameter_dtype(), parameters.shape())};
+  EXPECT_TRUE(task.AccumulateGradients(parameters, batch, absl::MakeSpan(gradients), &sums).ok());
+  *gradient = gradients[0].ToDoubles();
+  return sums;
+}
+
+// All triples of an epoch at once, without dropout and batch norms, which see queries and not triples.
+TEST(KgeTaskTest, GroupedQueriesHaveTheLossAndGradientOfTheirTriples) {
+  for (const KgeModel model : {KgeModel::kDistMult, KgeModel::kComplEx}) {
+    for (const double smoothing : {0.0, 0.2}) {
+      for (const KgeRegularizer regularizer : {KgeRegularizer::kNone, KgeRegularizer::kN3}) {
+        KgeOptions options = Options(model, ConveVariant::kDettmers, KgeLoss::kOneVsAll);
+        options.input_dropout = 0;
+        options.label_smoothing = smoothing;
+        options.regularizer = regularizer;
+        options.init = {EmbeddingInitKind::kNormal, 0.7};
+        const auto single = *KgeTask::Create(Star(), nullptr, options, 1);
+        options.group_queries = true;
+        const auto grouped = *KgeTask::Create(Star(), nullptr, options, 1);
+        EXPECT_LT(grouped->examples().num_train(), single->examples().num_train());
+        const Tensor parameters = single->InitialParameters(1);
+        for (const bool training : {true, false}) {
+          std::vector<double> expected, actual;
+          const TermSums all = SumsOf(*single, parameters, training, &expected);
+          const TermSums sums = SumsOf(*grouped, parameters, training, &actual);
+          EXPECT_EQ(sums.count, all.count);
+          EXPECT_NEAR(sums.sum[0], all.sum[0], 1e-12 * all.sum[0]);
+          for (size_t k = 0; k < actual.size(); ++k) EXPECT_NEAR(actual[k], expected[k], 1e-12) << k;
+        }
+        std::vector<int64_t> examples(grouped->examples().num_train());
+        std::iota(examples.begin(), examples.end(), 0);
+        const NamedTensors batch = Batch(*grouped, examples, 0, true);
+        const absl::Status status = CheckGradients(*grouped, parameters, batch);
+        EXPECT_TRUE(status.ok()) << status;
+      }
+    }
+  }
+}
+
+// What validation reports can be compared between regularizers.
+TEST(KgeTaskTest, RegularizersAddToTheTrainingLossAlone) {
+  KgeOptions options = Options(KgeModel::kComplEx, ConveVariant::kDettmers, KgeLoss::kOneVsAll);
+  const std::unique_ptr<KgeTask> plain = MakeTask(options);
+  options.regularizer = KgeRegularizer::kF2;
+  options.regularization = 0.25;
+  const std::unique_ptr<KgeTask> task = MakeTask(options);
+  const Tensor parameters = task->InitialParameters(1);
+  std::vector<double> with, without;
+  const double difference =
+      SumsOf(*task, parameters, true, &with).sum[0] - SumsOf(*plain, parameters, true, &without).sum[0];
+  const std::vector<double> values = parameters.ToDoubles();
+  const auto square = [&](int64_t begin, int64_t row) {
+    double sum = 0;
+    for (int64_t k = 0; k < 12; ++k) sum += values[begin + row * 12 + k] * values[begin + row * 12 + k];
+    return sum;
+  };
+  const KgeShape::Offsets at = task->shape().offsets();
+  const std::shared_ptr<const KnowledgeGraph> ring = Ring();
+  double expected = 0;
+  for (const Triple& t : ring->train) {
+    for (const int32_t relation : {t.relation, t.relation + 2}) {
+      expected += square(at.entity, t.head) + square(at.entity, t.tail) + square(at.relation, relation);
+    }
+  }
+  EXPECT_NEAR(difference, 0.25 * expected, 1e-12 * expected);
+  EXPECT_EQ(SumsOf(*task, parameters, false, &with).sum[0], SumsOf(*plain, parameters, false, &without).sum[0]);
+  EXPECT_EQ(with, without);
+}
+
 TEST(KgeTaskTest, LossIsTheMeanAndAFunctionOfTheBatchAlone) {
   const std::unique_ptr<KgeTask> task = MakeTask(Options());
   const Tensor parameters = task->InitialParameters(1);

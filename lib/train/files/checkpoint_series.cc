@@ -29,8 +29,8 @@ constexpr const char* kModelOptions[] = {"kge_model", "conve_variant", "embeddin
                                          "activation"};
 
 // Options of a task without which the sum over checkpoints is of no one run: one loss is differentiated at all of them.
-constexpr const char* kRunOptions[] = {"kge_loss",      "label_smoothing",     "label_smoothing_form",
-                                       "input_dropout", "feature_map_dropout", "output_dropout"};
+constexpr const char* kRunOptions[] = {"kge_loss",    "label_smoothing", "label_smoothing_form", "input_dropout",
+                                       "regularizer", "regularization",  "feature_map_dropout",  "output_dropout"};
 
 using Json = nlohmann::ordered_json;
 
