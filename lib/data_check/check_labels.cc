@@ -116,7 +116,7 @@ void CheckDuplicates(absl::Span<const FrameFacts> frames, std::vector<DataFindin
   findings->push_back({"duplicate", std::move(found),
                        across.empty() ? "remove them, unless they are to count more often"
                                       : "errors of validation and test are of structures that were trained on: remove "
-                                        "them, or name whole sets (--validation_key, --validation_frames and so on)",
+                                        "them, or name whole sets (--validation_data, --validation_key and so on)",
                        copies});
   if (contradicting.empty()) return;
   const int64_t f = contradicting[0], original = first[frames[f].geometry];

@@ -220,7 +220,7 @@ TEST(DataCheckTest, DuplicatesAcrossASplit) {
   EXPECT_THAT(Messages(checker.Finish().findings),
               AllOf(HasSubstr("2 of 14 structures repeat others"),
                     HasSubstr("1 of them are in another set than their originals: s#5 (test)"),
-                    HasSubstr("--validation_frames")));
+                    HasSubstr("--validation_data")));
 }
 
 }  // namespace

@@ -331,8 +331,11 @@ absl::Status PotentialDomain::CheckData(const ToolRun& run, const std::vector<st
   ASSIGN_OR_RETURN(const Metadata test, OutputMetadata(run, InfluenceSchema().kind, flags_.test));
   test_sha256_ = DataSha256(test, flags_.test);
   if (then.empty() || now.empty() || then == now) return absl::OkStatus();
-  return WarnOrRefuse(flags_, absl::StrCat(absl::StrJoin(inputs, ","), ": not the files, in that order, that ",
-                                           checkpoint_set_->paths[0], " was trained on, or they have changed since"));
+  return WarnOrRefuse(
+      flags_,
+      absl::StrCat(absl::StrJoin(inputs, ","), ": not the files, in that order, that ", checkpoint_set_->paths[0],
+                   " was trained on (with those of --validation_data and --test_data after the others), or "
+                   "they have changed since"));
 }
 
 absl::Status PotentialDomain::Start(const ToolRun& run) {

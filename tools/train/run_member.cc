@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
 #include "lib/distributed/communicator.h"
@@ -43,6 +44,11 @@ std::vector<std::string> FilesOfFlags() {
   for (const char* flag : {"validation_frames", "test_frames"}) {
     std::string file;
     if (gflags::GetCommandLineOption(flag, &file)) files.push_back(file);
+  }
+  for (const char* flag : {"validation_data", "test_data"}) {
+    std::string list;
+    if (!gflags::GetCommandLineOption(flag, &list)) continue;
+    for (const absl::string_view file : absl::StrSplit(list, ',')) files.emplace_back(file);
   }
   return files;
 }

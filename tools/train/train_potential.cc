@@ -34,6 +34,7 @@
 #include "tools/train/flags/precision_flags.h"
 #include "tools/train/flags/preset_flags.h"
 #include "tools/train/flags/process_flags.h"
+#include "tools/train/held_out_files.h"
 #include "tools/train/init_flags.h"
 #include "tools/train/kept_split.h"
 #include "tools/train/make_task.h"
@@ -64,30 +65,33 @@ absl::Status CheckListsApart(const AtomicData& data, const SplitOptions& options
   for (const int64_t s : *options.validation_examples) {
     if (test.count(s) == 0) continue;
     return absl::InvalidArgumentError(absl::StrCat("structure ", data.number(s), " (", data.name(s),
-                                                   ") is in the lists of --test_frames and of --validation_frames"));
+                                                   ") is in the sets that flags name for validation and for test"));
   }
   return absl::OkStatus();
 }
 
-// Draws the split, or extends that of the run that is resumed with other data, unless flags name the sets.
-absl::StatusOr<Split> DrawSplit(const AtomicData& data, const SplitOptions& options, const TrainerOptions& trainer,
-                                const Member& member) {
-  if (!options.validation_examples.has_value() && !options.test_examples.has_value() &&
-      options.validation_mask.empty() && options.test_mask.empty()) {
+// Draws the split, or extends that of the run that is resumed with other data, unless flags name the sets: whole files
+// are sets for good, and what they leave to be drawn is kept.
+absl::StatusOr<Split> DrawSplit(const AtomicData& data, const SplitFiles& files, const SplitOptions& options,
+                                const TrainerOptions& trainer, const Member& member) {
+  if (options.validation_examples.has_value() == !files.validation.empty() &&
+      options.test_examples.has_value() == !files.test.empty() && options.validation_mask.empty() &&
+      options.test_mask.empty()) {
     ASSIGN_OR_RETURN(const std::optional<Split> kept, KeptSplit(member.directory, trainer, data));
     if (kept.has_value()) return ExtendSplit(data.num_structures(), *kept, options);
   }
   return SplitExamples(data.num_structures(), options);
 }
 
-absl::StatusOr<Split> MakeSplit(const AtomicData& data, const IsolatedAtoms& isolated, const TrainerOptions& trainer,
-                                const Member& member) {
-  ASSIGN_OR_RETURN(
-      const SplitOptions options,
-      SplitOptionsFromFlags([&](absl::string_view key, absl::string_view glob) { return data.Matches(key, glob); },
-                            [&](const std::string& path) { return ReadListed(path, data); }));
+absl::StatusOr<Split> MakeSplit(const AtomicData& data, const SplitFiles& files, const IsolatedAtoms& isolated,
+                                const TrainerOptions& trainer, const Member& member) {
+  const SplitLookup lookup = {data.num_structures(),
+                              [&](absl::string_view key, absl::string_view glob) { return data.Matches(key, glob); },
+                              [&](const std::string& path) { return ReadListed(path, data); },
+                              [&](absl::Span<const std::string> paths) { return PlacesOfFiles(data, paths); }};
+  ASSIGN_OR_RETURN(const SplitOptions options, SplitOptionsFromFlags(files, lookup));
   RETURN_IF_ERROR(CheckListsApart(data, options));
-  ASSIGN_OR_RETURN(Split split, DrawSplit(data, options, trainer, member));
+  ASSIGN_OR_RETURN(Split split, DrawSplit(data, files, options, trainer, member));
   if (!isolated.left_out.empty()) {
     for (std::vector<int64_t>* set : {&split.train, &split.validation, &split.test}) {
       const auto end = std::remove_if(set->begin(), set->end(), [&](int64_t s) { return isolated.left_out[s]; });
@@ -113,6 +117,7 @@ absl::StatusOr<Split> MakeSplit(const AtomicData& data, const IsolatedAtoms& iso
     return absl::InvalidArgumentError("every training structure has weight 0: nothing can be learned");
   }
   if (weightless > 0) PrintMessage(absl::StrCat(weightless, " training structures have weight 0 and are left out"));
+  RETURN_IF_ERROR(CheckHeldOut(data, files, split));
   return split;
 }
 
@@ -148,8 +153,12 @@ int StepThreads(const AtomicData& data, const AtomisticTaskOptions& task, const 
 
 }  // namespace
 
-absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& inputs) {
+absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& train_inputs) {
   RETURN_IF_ERROR(RefuseKgeFlags());
+  ASSIGN_OR_RETURN(const SplitFiles files, SplitFilesFromFlags(train_inputs));
+  std::vector<std::string> inputs = train_inputs;
+  inputs.insert(inputs.end(), files.validation.begin(), files.validation.end());
+  inputs.insert(inputs.end(), files.test.begin(), files.test.end());
   ASSIGN_OR_RETURN(const Preset preset, PresetFromFlags());
   ASSIGN_OR_RETURN(TrainerOptions options, TrainerOptionsFromFlags(PotentialTrainerDefaults(preset)));
   RETURN_IF_ERROR(CheckPlotFlags(options));
@@ -173,8 +182,9 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
                    ReadTrainingData(inputs, task_options.atomic_energies, DescriptorDefaultsOf(preset)));
   const bool data64 = data.has_features() && data.feature_dtype() == DType::kF64;
   ASSIGN_OR_RETURN(task_options.precision, PrecisionFromFlags(data64, factors, options));
-  ASSIGN_OR_RETURN(const IsolatedAtoms isolated, IsolatedAtomsFromFlags(data, &task_options.atomic_energies));
-  ASSIGN_OR_RETURN(const Split split, MakeSplit(data, isolated, options, members[0]));
+  ASSIGN_OR_RETURN(const IsolatedAtoms isolated,
+                   IsolatedAtomsFromFlags(data, HeldOut(data, files), &task_options.atomic_energies));
+  ASSIGN_OR_RETURN(const Split split, MakeSplit(data, files, isolated, options, members[0]));
   if (HasForcesToLearn(data, split) && LearnForces(preset, &task_options.loss)) {
     messages.push_back(absl::StrCat("forces are learned, too: --force_weight=", task_options.loss.force_weight,
                                     "; for energies alone give --force_weight=0"));

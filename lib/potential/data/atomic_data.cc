@@ -341,6 +341,7 @@ absl::Span<const uint8_t> AtomicData::species(int64_t s) const {
 bool AtomicData::has_energy(int64_t s) const { return impl_->at(s).block->has_energy[impl_->at(s).index]; }
 double AtomicData::energy(int64_t s) const { return impl_->at(s).block->energy[impl_->at(s).index]; }
 const std::string& AtomicData::name(int64_t s) const { return impl_->at(s).block->names[impl_->at(s).index]; }
+const std::string& AtomicData::path(int64_t s) const { return impl_->at(s).block->path; }
 
 const std::string& AtomicData::config_type(int64_t s) const { return impl_->at(s).config_type(); }
 

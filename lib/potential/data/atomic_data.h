@@ -66,6 +66,7 @@ class AtomicData {
   bool has_energy(int64_t s) const;
   double energy(int64_t s) const;  // eV, total; NaN without one
   const std::string& name(int64_t s) const;
+  const std::string& path(int64_t s) const;  // of the input that it was read from; "standard input" for "-"
   const std::string& config_type(int64_t s) const;
   double weight(int64_t s) const;  // >= 0; 1 by default
 

@@ -98,8 +98,9 @@ absl::StatusOr<Split> SplitExamples(int64_t num_examples, const SplitOptions& op
   RETURN_IF_ERROR(AssignNamed(options.test_examples, options.test_mask, kTest, &parts));
   RETURN_IF_ERROR(AssignNamed(options.validation_examples, options.validation_mask, kValidation, &parts));
 
-  ASSIGN_OR_RETURN(int64_t num_test, NumDrawn(options.test_fraction, num_examples, "test_fraction"));
-  ASSIGN_OR_RETURN(int64_t num_validation, NumDrawn(options.validation_fraction, num_examples, "validation_fraction"));
+  const int64_t all = options.shares_of.value_or(num_examples);
+  ASSIGN_OR_RETURN(int64_t num_test, NumDrawn(options.test_fraction, all, "test_fraction"));
+  ASSIGN_OR_RETURN(int64_t num_validation, NumDrawn(options.validation_fraction, all, "validation_fraction"));
   if (options.test_examples.has_value() || !options.test_mask.empty()) num_test = 0;
   if (options.validation_examples.has_value() || !options.validation_mask.empty()) num_validation = 0;
   std::vector<bool> is_open(num_examples);
@@ -109,20 +110,27 @@ absl::StatusOr<Split> SplitExamples(int64_t num_examples, const SplitOptions& op
 
 absl::StatusOr<Split> ExtendSplit(int64_t num_examples, const Split& kept, const SplitOptions& options) {
   std::vector<Part> parts(num_examples, kTrain);
-  std::vector<bool> is_open(num_examples, true);
-  for (const auto& [set, part] :
-       {std::make_pair(&kept.train, kTrain), {&kept.validation, kValidation}, {&kept.test, kTest}}) {
-    for (const int64_t example : *set) {
-      parts[example] = part;
-      is_open[example] = false;
-    }
+  RETURN_IF_ERROR(AssignNamed(options.test_examples, {}, kTest, &parts));
+  RETURN_IF_ERROR(AssignNamed(options.validation_examples, {}, kValidation, &parts));
+  std::vector<bool> is_open(num_examples);
+  for (int64_t i = 0; i < num_examples; ++i) is_open[i] = parts[i] == kTrain;
+  const bool names_validation = options.validation_examples.has_value(), names_test = options.test_examples.has_value();
+  int64_t kept_validation = 0, kept_test = 0;
+  for (const int64_t example : kept.train) is_open[example] = false;
+  for (const int64_t example : kept.validation) {
+    if (is_open[example] && !names_validation) parts[example] = kValidation, ++kept_validation;
+    is_open[example] = false;
   }
-  ASSIGN_OR_RETURN(const int64_t num_test, NumDrawn(options.test_fraction, num_examples, "test_fraction"));
-  ASSIGN_OR_RETURN(const int64_t num_validation,
-                   NumDrawn(options.validation_fraction, num_examples, "validation_fraction"));
-  return Draw(std::max<int64_t>(0, num_test - static_cast<int64_t>(kept.test.size())),
-              std::max<int64_t>(0, num_validation - static_cast<int64_t>(kept.validation.size())), options.seed,
-              is_open, std::move(parts));
+  for (const int64_t example : kept.test) {
+    if (is_open[example] && !names_test) parts[example] = kTest, ++kept_test;
+    is_open[example] = false;
+  }
+  const int64_t all = options.shares_of.value_or(num_examples);
+  ASSIGN_OR_RETURN(const int64_t num_test, NumDrawn(options.test_fraction, all, "test_fraction"));
+  ASSIGN_OR_RETURN(const int64_t num_validation, NumDrawn(options.validation_fraction, all, "validation_fraction"));
+  return Draw(names_test ? 0 : std::max<int64_t>(0, num_test - kept_test),
+              names_validation ? 0 : std::max<int64_t>(0, num_validation - kept_validation), options.seed, is_open,
+              std::move(parts));
 }
 
 }  // namespace rutile

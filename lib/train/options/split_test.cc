@@ -135,5 +135,30 @@ TEST(ExtendSplitTest, ASetThatIsLargerThanItsShareStays) {
   EXPECT_EQ(ExtendSplit(2, SplitExamples(2, options).value(), options)->test.size(), 1u);
 }
 
+TEST(ExtendSplitTest, NamedExamplesAreTheSet) {
+  SplitOptions options;
+  options.validation_examples = {7, 0};
+  options.validation_fraction = 0.5;  // not drawn: the set is named
+  options.test_fraction = 0.5;
+  options.shares_of = 6;
+  const Split split = ExtendSplit(8, {{0, 1, 2}, {3}, {4, 7}}, options).value();
+  EXPECT_THAT(split.validation, ElementsAre(0, 7));
+  EXPECT_EQ(split.test.size(), 3u);  // of 6: one is kept, the others are drawn from 5 and 6
+  EXPECT_THAT(split.test, ElementsAre(4, 5, 6));
+  EXPECT_THAT(split.train, ElementsAre(1, 2, 3));
+  options.test_examples = {7};
+  const absl::StatusOr<Split> both = ExtendSplit(8, {{0}, {}, {}}, options);
+  EXPECT_THAT(std::string(both.status().message()), HasSubstr("example 7 is named for the test set"));
+}
+
+TEST(SplitTest, SharesMayBeOfFewerExamples) {
+  SplitOptions options;
+  options.validation_examples = {10, 11, 12, 13, 14};
+  options.test_fraction = 0.2;
+  EXPECT_EQ(SplitExamples(15, options)->test.size(), 3u);
+  options.shares_of = 10;
+  EXPECT_EQ(SplitExamples(15, options)->test.size(), 2u);
+}
+
 }  // namespace
 }  // namespace rutile

@@ -9,13 +9,8 @@
 #include "absl/strings/str_cat.h"
 
 namespace rutile {
-namespace {
 
-constexpr char kWhy[] = ": what is trained on would also be validated";
-
-}  // namespace
-
-absl::Status CheckDistinctFiles(absl::Span<const std::string> inputs) {
+absl::Status CheckDistinctFiles(absl::Span<const std::string> inputs, absl::string_view why) {
   std::map<std::pair<dev_t, ino_t>, const std::string*> seen;
   for (const std::string& input : inputs) {
     struct stat info;
@@ -25,7 +20,7 @@ absl::Status CheckDistinctFiles(absl::Span<const std::string> inputs) {
     const std::string& first = *there->second;
     return absl::InvalidArgumentError(absl::StrCat(
         first == input ? absl::StrCat(first, " is given twice") : absl::StrCat(first, " and ", input, " are one file"),
-        kWhy, "; give it once"));
+        ": ", why, "; give it once"));
   }
   return absl::OkStatus();
 }
@@ -46,8 +41,8 @@ std::string SameContents(const Metadata& metadata, absl::Span<const std::string>
     if (++copies == 1) first = absl::StrCat(*there->second, " and ", input, " have the same content");
   }
   if (copies == 0) return "";
-  return absl::StrCat(first, copies > 1 ? absl::StrCat(", and ", copies - 1, " more files that of another") : "", kWhy,
-                      "; leave one of them out");
+  return absl::StrCat(first, copies > 1 ? absl::StrCat(", and ", copies - 1, " more files that of another") : "", ": ",
+                      kTrainedAndValidated, "; leave one of them out");
 }
 
 }  // namespace rutile

@@ -7,14 +7,17 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/tensorfile/tensor_file.h"
 
 namespace rutile {
 
+constexpr char kTrainedAndValidated[] = "what is trained on would also be validated";
+
 // INVALID_ARGUMENT naming two inputs that are one file, by device and inode: links, too. Pipes and what is not there
-// are for others to judge.
-absl::Status CheckDistinctFiles(absl::Span<const std::string> inputs);
+// are for others to judge. why: what is wrong with it.
+absl::Status CheckDistinctFiles(absl::Span<const std::string> inputs, absl::string_view why = kTrainedAndValidated);
 
 // A warning that names the first two inputs of the same SHA-256 in `metadata` (OutputMetadata's), and says how many
 // there are; "" where there are none. No error: among thousands of files of one structure two may be alike. Streams

@@ -47,11 +47,13 @@ struct Atom {
   int64_t count = 0;
 };
 
-std::map<uint8_t, Atom> AtomsOf(const AtomicData& data, const std::vector<bool>& isolated) {
+std::map<uint8_t, Atom> AtomsOf(const AtomicData& data, const std::vector<bool>& isolated,
+                                const std::vector<bool>& held_out) {
   std::map<uint8_t, Atom> atoms;
   for (int64_t s = 0; s < data.num_structures(); ++s) {
     // What has weight 0 must not influence anything.
     if (!isolated[s] || !data.has_energy(s) || data.weight(s) == 0) continue;
+    if (!held_out.empty() && held_out[s]) continue;
     const double energy = data.energy(s);
     Atom& atom = atoms[data.descriptor().species[data.species(s)[0]]];
     atom.lowest = atom.count == 0 ? energy : std::min(atom.lowest, energy);
@@ -91,7 +93,7 @@ void ChooseAtomicEnergies(const AtomicData& data, const std::map<uint8_t, Atom>&
 
 }  // namespace
 
-absl::StatusOr<IsolatedAtoms> IsolatedAtomsFromFlags(const AtomicData& data,
+absl::StatusOr<IsolatedAtoms> IsolatedAtomsFromFlags(const AtomicData& data, const std::vector<bool>& held_out,
                                                      std::map<uint8_t, double>* atomic_energies) {
   std::vector<bool> isolated(data.num_structures(), false);
   int64_t count = 0;
@@ -112,7 +114,7 @@ absl::StatusOr<IsolatedAtoms> IsolatedAtomsFromFlags(const AtomicData& data,
   const std::string left_out = absl::StrCat(count, count == 1 ? " structure is an isolated atom and is left out"
                                                               : " structures are isolated atoms and are left out");
   if (FLAGS_isolated_atoms == "auto") {
-    ChooseAtomicEnergies(data, AtomsOf(data, isolated), left_out, atomic_energies);
+    ChooseAtomicEnergies(data, AtomsOf(data, isolated, held_out), left_out, atomic_energies);
   } else {
     PrintMessage(left_out);
   }

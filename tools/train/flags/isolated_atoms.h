@@ -21,8 +21,9 @@ struct IsolatedAtoms {
 // Does what --isolated_atoms says. A structure of one atom is isolated if its config type is IsolatedAtom, or if it has
 // no neighbor within the cutoff, but only beside structures of more atoms. With "auto" it sets `atomic_energies`, eV by
 // element, to the isolated atoms' where these have all elements of the descriptor and neither it nor the data holds
-// others. Prints what it did. INVALID_ARGUMENT: the flag is given, but no structure is an isolated atom.
-absl::StatusOr<IsolatedAtoms> IsolatedAtomsFromFlags(const AtomicData& data,
+// others. held_out: [structures], or empty; true for those whose energies nothing may be learned from, these included.
+// Prints what it did. INVALID_ARGUMENT: the flag is given, but no structure is an isolated atom.
+absl::StatusOr<IsolatedAtoms> IsolatedAtomsFromFlags(const AtomicData& data, const std::vector<bool>& held_out,
                                                      std::map<uint8_t, double>* atomic_energies);
 
 }  // namespace rutile
