@@ -265,12 +265,16 @@ absl::Status PotentialDomain::ChooseExamples() {
     // Hashes have said already that these are the structures of the list.
     if (FLAGS_train_frames == "auto" && !list.has_hashes()) RETURN_IF_ERROR(CheckFingerprint(path, directory));
   }
-  const auto end = std::remove_if(examples_.begin(), examples_.end(), [&](int64_t s) { return !train_.has_energy(s); });
+  // A structure counts by the labels that it has; which of them the loss has, its weights say.
+  const auto end = std::remove_if(examples_.begin(), examples_.end(), [&](int64_t s) {
+    return !train_.has_energy(s) && train_.force(s).empty() && !train_.has_stress(s);
+  });
   if (end != examples_.end()) {
-    PrintMessage(absl::StrCat(examples_.end() - end, " structures of --train have no energy and are left out"));
+    PrintMessage(absl::StrCat(examples_.end() - end,
+                              " structures of --train have no energy, forces or stress and are left out"));
     examples_.erase(end, examples_.end());
   }
-  if (examples_.empty()) return absl::InvalidArgumentError("--train: no structure with an energy");
+  if (examples_.empty()) return absl::InvalidArgumentError("--train: no structure with an energy, forces or a stress");
   return absl::OkStatus();
 }
 

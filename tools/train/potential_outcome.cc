@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -44,10 +45,31 @@ Sets SetsOf(const Split& split) {
   return {{{"train", &split.train}, {"validation", &split.validation}, {"test", &split.test}}};
 }
 
+std::vector<int64_t> WithEnergy(const AtomicData& data, absl::Span<const int64_t> structures) {
+  std::vector<int64_t> found;
+  std::copy_if(structures.begin(), structures.end(), std::back_inserter(found),
+               [&](int64_t s) { return data.has_energy(s); });
+  return found;
+}
+
+void WarnOfMissingEnergies(const AtomicData& data, absl::Span<const int64_t> train) {
+  const size_t known = WithEnergy(data, train).size();
+  if (known == train.size()) return;
+  if (known > 0) {
+    PrintWarning(absl::StrCat(train.size() - known, " of ", train.size(),
+                              " training structures have no energy: their forces and stresses alone are learned"));
+    return;
+  }
+  PrintWarning(
+      "no training structure has an energy: forces and stresses alone are learned, so only differences of energies "
+      "between structures of the same composition mean something");
+}
+
 // Warns of an outlier. If atomic energies were fitted, the targets are the residuals of that fit.
 void WarnOfFitOutlier(const AtomicData& data, const AtomisticModel& model, absl::Span<const int64_t> train) {
   if (!model.atomic_energies_fitted()) return;
-  const std::optional<FitOutlier> found = FindFitOutlier(model.targets(), train);
+  const std::vector<int64_t> with_energy = WithEnergy(data, train);
+  const std::optional<FitOutlier> found = FindFitOutlier(model.targets(), with_energy);
   if (!found.has_value()) return;
   const int64_t s = found->structure;
   const double expected = data.energy(s) - found->residual * static_cast<double>(data.num_atoms(s));
@@ -55,7 +77,7 @@ void WarnOfFitOutlier(const AtomicData& data, const AtomisticModel& model, absl:
       absl::StrCat(data.name(s), ": its energy, ", Decimal(data.energy(s), 4), " eV, is ",
                    Decimal(std::abs(found->residual), 1), " eV per atom ", found->residual > 0 ? "above" : "below",
                    " the ", Decimal(expected, 4), " eV that fitted atomic energies expect; ", found->beyond, " of ",
-                   train.size(), " structures are off by more than ", FitOutlier::kLimit,
+                   with_energy.size(), " structures are off by more than ", FitOutlier::kLimit,
                    ", half of them by more than ", Decimal(found->median, 1),
                    ". A mistake, or energies of two references? Leave it out (--max_energy, --config_weights), or give "
                    "--atomic_energies"));
@@ -93,8 +115,9 @@ void PrintFacts(const AtomicData& data, const TrainingTask& task, const LossOpti
                             " are kept for the test; ", task.task->num_parameters(), " parameters; atomic energies",
                             task.model->atomic_energies_fitted() ? " (fitted)" : "", energies));
   WarnOfStressLeftOut(data, loss, split.train);
+  WarnOfMissingEnergies(data, split.train);
   WarnOfFitOutlier(data, *task.model, split.train);
-  WarnOfEqualEnergies(*task.model, split.train.size());
+  WarnOfEqualEnergies(*task.model, WithEnergy(data, split.train).size());
   const int num_features = data.descriptor().num_features();
   for (size_t s = 0; s < species.size(); ++s) {
     if (task.model->feature_range().min[s * num_features] == std::numeric_limits<double>::infinity()) {

@@ -99,15 +99,6 @@ absl::StatusOr<Split> MakeSplit(const AtomicData& data, const SplitFiles& files,
     }
     if (split.train.empty()) return absl::InvalidArgumentError("every training structure is an isolated atom");
   }
-  // Structures without an energy can be neither learned from nor compared with.
-  size_t removed = 0;
-  for (std::vector<int64_t>* set : {&split.train, &split.validation, &split.test}) {
-    const auto end = std::remove_if(set->begin(), set->end(), [&](int64_t s) { return !data.has_energy(s); });
-    removed += set->end() - end;
-    set->erase(end, set->end());
-  }
-  if (split.train.empty()) return absl::InvalidArgumentError("no training structure has an energy");
-  if (removed > 0) PrintWarning(absl::StrCat(removed, " structures have no energy and are left out"));
   // Structures of weight 0 contribute nothing: they get no place in batches and no share in sampling.
   const auto end =
       std::remove_if(split.train.begin(), split.train.end(), [&](int64_t s) { return data.weight(s) == 0; });
@@ -117,8 +108,35 @@ absl::StatusOr<Split> MakeSplit(const AtomicData& data, const SplitFiles& files,
     return absl::InvalidArgumentError("every training structure has weight 0: nothing can be learned");
   }
   if (weightless > 0) PrintMessage(absl::StrCat(weightless, " training structures have weight 0 and are left out"));
-  RETURN_IF_ERROR(CheckHeldOut(data, files, split));
   return split;
+}
+
+// Leaves out structures that can be neither learned from nor compared with: those without an energy, or forces or a
+// stress that the loss counts.
+absl::Status LeaveOutUnlabeled(const AtomicData& data, const LossOptions& loss, Split* split) {
+  const auto is_bare = [&](int64_t s) {
+    const bool force = loss.force_weight > 0 && !data.force(s).empty();
+    return !data.has_energy(s) && !force && !(loss.stress_weight > 0 && data.has_stress(s));
+  };
+  size_t removed = 0;
+  for (std::vector<int64_t>* set : {&split->train, &split->validation, &split->test}) {
+    const auto end = std::remove_if(set->begin(), set->end(), is_bare);
+    removed += set->end() - end;
+    if (end == set->begin() && set == &split->train) {
+      const bool forces = std::any_of(set->begin(), set->end(), [&](int64_t s) { return !data.force(s).empty(); });
+      return absl::InvalidArgumentError(
+          absl::StrCat("no training structure has an energy", forces && loss.force_weight == 0
+                                                                  ? ", and forces, which they have, do not count: give "
+                                                                    "--force_weight=1 to learn these alone"
+                                                                  : ", or forces or a stress that the loss counts"));
+    }
+    set->erase(end, set->end());
+  }
+  if (removed == 0) return absl::OkStatus();
+  const bool more = loss.force_weight > 0 || loss.stress_weight > 0;
+  PrintWarning(absl::StrCat(removed, " structures have no energy",
+                            more ? ", forces or stress that the loss counts" : "", " and are left out"));
+  return absl::OkStatus();
 }
 
 // True if a run that nobody told about forces can learn and validate them. A file of features is made to learn
@@ -184,11 +202,13 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   ASSIGN_OR_RETURN(task_options.precision, PrecisionFromFlags(data64, factors, options));
   ASSIGN_OR_RETURN(const IsolatedAtoms isolated,
                    IsolatedAtomsFromFlags(data, HeldOut(data, files), &task_options.atomic_energies));
-  ASSIGN_OR_RETURN(const Split split, MakeSplit(data, files, isolated, options, members[0]));
+  ASSIGN_OR_RETURN(Split split, MakeSplit(data, files, isolated, options, members[0]));
   if (HasForcesToLearn(data, split) && LearnForces(preset, &task_options.loss)) {
     messages.push_back(absl::StrCat("forces are learned, too: --force_weight=", task_options.loss.force_weight,
                                     "; for energies alone give --force_weight=0"));
   }
+  RETURN_IF_ERROR(LeaveOutUnlabeled(data, task_options.loss, &split));
+  RETURN_IF_ERROR(CheckHeldOut(data, files, split));
   ASSIGN_OR_RETURN(const std::vector<std::string> cached, CacheFromFlags(options, &data, &task_options));
   messages.insert(messages.end(), cached.begin(), cached.end());
   if (options.num_workers > 0 && LearnsFromKeptFeatures(data, task_options)) {

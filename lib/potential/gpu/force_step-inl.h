@@ -97,11 +97,11 @@ class ForceStepOn : public ForceStep<T> {
     const bool forces_now = num_force_atoms_ > 0;
     const NetworkBatch<T> rows = Rows();
     networks_.Forward(Device<T>(places_.parameters), rows, atom_energy_.data(), forces_now ? q_.data() : nullptr);
-    backend_->ForEachBlock(
-        b, EnergyErrors<T>::SharedBytes(),
-        EnergyErrors<T>{LossOf(model_.loss.energy_delta), model_.energy_scale, model_.energy_shift,
-                        Device<int64_t>(places_.atom_offset), row_of_.data(), atom_energy_.data(),
-                        Device<double>(places_.target), Device<double>(places_.weight), result_.data(), slope_.data()});
+    backend_->ForEachBlock(b, EnergyErrors<T>::SharedBytes(),
+                           EnergyErrors<T>{LossOf(model_.loss.energy_delta), model_.energy_scale, model_.energy_shift,
+                                           Device<int64_t>(places_.atom_offset), row_of_.data(), atom_energy_.data(),
+                                           Device<double>(places_.target), Device<double>(places_.energy_weight),
+                                           result_.data(), slope_.data()});
     if (forces_now) RunForces(b, gradients != nullptr);
     if (gradients != nullptr) {
       gradient_.Resize(model_.loss.num_terms() * num_parameters_);
@@ -132,7 +132,7 @@ class ForceStepOn : public ForceStep<T> {
   // Where the arrays of a step lie in `area_`.
   struct Places {
     int64_t parameters, first, atom_offset, force_offset, once_offset, first_row, sampled;
-    int64_t target, weight, volume, stress, needs_forces, has_stress;
+    int64_t target, weight, energy_weight, volume, stress, needs_forces, has_stress;
   };
 
   bool forces() const { return model_.loss.forces || model_.loss.stress; }
@@ -172,7 +172,9 @@ class ForceStepOn : public ForceStep<T> {
     }
     at.first_row = area_.template Place<int64_t>(b * num_species_);
     at.sampled = area_.template Place<uint8_t>(atoms);
-    for (int64_t* const place : {&at.target, &at.weight, &at.volume}) *place = area_.template Place<double>(b);
+    for (int64_t* const place : {&at.target, &at.weight, &at.energy_weight, &at.volume}) {
+      *place = area_.template Place<double>(b);
+    }
     at.stress = area_.template Place<double>(model_.loss.stress ? 9 * b : 0);
     at.needs_forces = area_.template Place<uint8_t>(b);
     at.has_stress = area_.template Place<uint8_t>(b);
@@ -184,6 +186,7 @@ class ForceStepOn : public ForceStep<T> {
     copy(batch.atom_offset, b + 1, at.atom_offset);
     copy(batch.target, b, at.target);
     copy(batch.weight, b, at.weight);
+    copy(batch.energy_weight == nullptr ? batch.weight : batch.energy_weight, b, at.energy_weight);
     copy(batch.volume, b, at.volume);
     if (model_.loss.stress) copy(batch.stress, 9 * b, at.stress);
     copy(batch.needs_forces, b, at.needs_forces);

@@ -56,6 +56,7 @@ struct StepBatch {
   const uint8_t* needs_forces = nullptr;  // [B] false where only the energy counts
   const uint8_t* has_stress = nullptr;    // [B] structures whose stress counts
   const double* stress = nullptr;         // [B, 9] eV/Angstrom^3
+  const double* energy_weight = nullptr;  // [B] what energies count, 0 where none is known; null: `weight`
 };
 
 // What a step says of each structure. Losses are sums over components, not multiplied with the structure's weight.

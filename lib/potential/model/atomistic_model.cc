@@ -22,12 +22,14 @@ absl::StatusOr<AtomisticModel> AtomisticModel::Create(const AtomicData& data, co
                                                       absl::Span<const int64_t> train) {
   const ProfileScope scope(Stage::kScale);
   if (train.empty()) return absl::InvalidArgumentError("no structure to train on");
-  for (const int64_t s : train) CHECK(data.has_energy(s)) << data.name(s);
   std::vector<int64_t> counted;  // structures of weight 0 must not influence anything
   std::copy_if(train.begin(), train.end(), std::back_inserter(counted), [&](int64_t s) { return data.weight(s) > 0; });
   if (counted.empty()) {
     return absl::InvalidArgumentError("every training structure has weight 0: nothing can be learned");
   }
+  std::vector<int64_t> with_energy;
+  std::copy_if(counted.begin(), counted.end(), std::back_inserter(with_energy),
+               [&](int64_t s) { return data.has_energy(s); });
   AtomisticModel model;
   model.descriptor_ = data.descriptor();
   model.precision_ = options.precision;
@@ -36,15 +38,15 @@ absl::StatusOr<AtomisticModel> AtomisticModel::Create(const AtomicData& data, co
   model.shape_.hidden = options.hidden;
   model.shape_.activation = options.activation;
   RETURN_IF_ERROR(model.shape_.Validate());
-  RETURN_IF_ERROR(model.ChooseAtomicEnergies(data, options, counted));
+  RETURN_IF_ERROR(model.ChooseAtomicEnergies(data, options, with_energy));
   RETURN_IF_ERROR(CheckLabelRange(data, model.targets_, options, counted));
   RETURN_IF_ERROR(features.dtype() == DType::kF64
                       ? model.ChooseFeatureScaling<double>(data, features, options.feature_scaling, counted)
                       : model.ChooseFeatureScaling<float>(data, features, options.feature_scaling, counted));
-  if (options.scale_energies) {
+  if (options.scale_energies && !with_energy.empty()) {
     std::vector<double> targets;
     double size = 0;
-    for (const int64_t s : counted) {
+    for (const int64_t s : with_energy) {
       targets.push_back(model.targets_[s]);
       size = std::max(size, std::abs(data.energy(s)) / static_cast<double>(data.num_atoms(s)));
     }
@@ -64,7 +66,8 @@ absl::Status AtomisticModel::ChooseAtomicEnergies(const AtomicData& data, const 
   }
   const std::map<uint8_t, double>& given =
       options.atomic_energies.empty() ? data.atomic_energies() : options.atomic_energies;
-  if (given.empty()) {
+  if (given.empty() && train.empty()) atomic_energies_.assign(num_species, 0.0);  // forces alone have no zero
+  if (given.empty() && !train.empty()) {
     std::vector<double> energies, weights;
     std::vector<int64_t> train_counts;
     for (const int64_t s : train) {
@@ -76,7 +79,7 @@ absl::Status AtomisticModel::ChooseAtomicEnergies(const AtomicData& data, const 
     atomic_energies_fitted_ = true;
   }
   for (const uint8_t element : species) {
-    if (atomic_energies_fitted_) break;
+    if (given.empty()) break;
     const auto found = given.find(element);
     if (found == given.end()) {
       return absl::InvalidArgumentError(absl::StrCat("--atomic_energies has none for ", ElementSymbol(element),

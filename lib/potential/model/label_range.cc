@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -46,8 +47,11 @@ int64_t Farthest(absl::Span<const double> targets, absl::Span<const int64_t> str
 absl::Status CheckLabelRange(const AtomicData& data, absl::Span<const double> targets,
                              const AtomisticTaskOptions& options, absl::Span<const int64_t> structures) {
   if (structures.empty()) return absl::OkStatus();
-  const int64_t worst = Farthest(targets, structures);
-  if (IsLarger(targets[worst], Limit(options.precision))) {
+  std::vector<int64_t> with_energy;
+  std::copy_if(structures.begin(), structures.end(), std::back_inserter(with_energy),
+               [&](int64_t s) { return data.has_energy(s); });
+  const int64_t worst = with_energy.empty() ? -1 : Farthest(targets, with_energy);
+  if (worst >= 0 && IsLarger(targets[worst], Limit(options.precision))) {
     return TooLarge(data, worst,
                     absl::StrCat("its energy, ", data.energy(worst), " eV, is far from the atomic energies: by "),
                     targets[worst], "eV per atom", options.precision);

@@ -1,6 +1,7 @@
 #include "lib/potential/training/device_force_kernel.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -73,9 +74,12 @@ StructureSums DeviceForceKernel<T>::SumsOf(const ForceBatch<T>& batch, int64_t s
   const StepResult& result = results_[s];
   const double weight = batch.weight[s];
   StructureSums sums;
-  sums.energy_error = result.energy_error;
-  sums.energy_loss = weight * energy_loss_.Value(result.energy_error);
-  sums.errors.energy.Add(result.energy_error);
+  sums.energy_error = std::numeric_limits<double>::quiet_NaN();
+  if (batch.has_energy[s]) {
+    sums.energy_error = result.energy_error;
+    sums.energy_loss = weight * energy_loss_.Value(result.energy_error);
+    sums.errors.energy.Add(result.energy_error);
+  }
   if (loss_.force_weight > 0 && batch.num_sampled[s] > 0) {
     const double count = 3 * static_cast<double>(batch.num_sampled[s]);
     sums.force_loss = weight * result.force_loss;
@@ -96,12 +100,17 @@ absl::Status DeviceForceKernel<T>::Run(absl::Span<const T> parameters, const For
   const ProfileScope scope(Stage::kStep);
   const int64_t b = batch.num_structures();
   needs_forces_.resize(b);
-  for (int64_t s = 0; s < b; ++s) needs_forces_[s] = NeedsForces(loss_, batch, s);
+  energy_weights_.resize(b);
+  for (int64_t s = 0; s < b; ++s) {
+    needs_forces_[s] = NeedsForces(loss_, batch, s);
+    energy_weights_[s] = batch.energy_weight(s);
+  }
   StepBatch step;
   step.num_structures = b;
   step.structure = batch.example.data();
   step.target = batch.target.data();
   step.weight = batch.weight.data();
+  step.energy_weight = energy_weights_.data();
   step.volume = batch.volume.data();
   step.atom_offset = batch.atom_offset.data();
   step.sampled = reinterpret_cast<const uint8_t*>(batch.force_sampled.data());
@@ -122,8 +131,8 @@ absl::Status DeviceForceKernel<T>::Run(absl::Span<const T> parameters, const For
   sums_.resize(b);
   energy_errors_.resize(b);
   for (int64_t s = 0; s < b; ++s) {
-    energy_errors_[s] = results_[s].energy_error;
     sums_[s] = SumsOf(batch, s);
+    energy_errors_[s] = sums_[s].energy_error;
   }
   AddStructureSums<T>(loss_, batch, sums_, sums, errors);
   return absl::OkStatus();

@@ -66,7 +66,7 @@ class DeviceForceKernel {
   std::vector<T> gradients_;  // [terms, num_parameters]
   std::vector<StepResult> results_;
   std::vector<StructureSums> sums_;  // [B]
-  std::vector<double> energy_errors_;
+  std::vector<double> energy_errors_, energy_weights_;
   std::vector<uint8_t> needs_forces_;  // [B]
 };
 

@@ -1,5 +1,8 @@
 #include "lib/potential/training/example_errors.h"
 
+#include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -31,7 +34,15 @@ std::vector<double> ExampleErrors::SamplingWeights(SamplingPolicy policy, absl::
                                                    absl::Span<const double> energies) {
   if (policy == SamplingPolicy::kEnergyWeighted) return EnergyWeights(Pick(energies, examples));
   if (errors_.empty()) errors_.assign(num_examples_, std::numeric_limits<double>::quiet_NaN());
-  return ErrorWeights(Pick(errors_, examples));
+  // What has no energy has no error to go by, and would count as not seen yet for good.
+  std::vector<int64_t> known;
+  const auto is_known = [&](int64_t e) { return energies.empty() || !std::isnan(energies[e]); };
+  std::copy_if(examples.begin(), examples.end(), std::back_inserter(known), is_known);
+  const std::vector<double> of_known = ErrorWeights(Pick(errors_, known));
+  std::vector<double> weights;
+  size_t next = 0;
+  for (const int64_t e : examples) weights.push_back(is_known(e) ? of_known[next++] : 1.0);
+  return weights;
 }
 
 NamedTensors ExampleErrors::State() const {

@@ -18,12 +18,12 @@ class ExampleErrors {
  public:
   explicit ExampleErrors(int64_t num_examples);
 
-  // Records errors of the energy per atom, eV, in the order of examples. Does nothing until error_weighted sampling was
-  // asked for.
+  // Records errors of the energy per atom, eV, in the order of examples; NaN where no energy is known. Does nothing
+  // until error_weighted sampling was asked for.
   void Record(absl::Span<const int64_t> examples, absl::Span<const double> errors);
 
   // Implements ExampleSampling::SamplingWeights. energies: [examples of the data] per atom, less the atomic energies,
-  // eV.
+  // eV; NaN where none is known: such examples get the mean of the others' weights. Or empty: all are known.
   std::vector<double> SamplingWeights(SamplingPolicy policy, absl::Span<const int64_t> examples,
                                       absl::Span<const double> energies);
 

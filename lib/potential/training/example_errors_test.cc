@@ -1,5 +1,8 @@
 #include "lib/potential/training/example_errors.h"
 
+#include <limits>
+#include <vector>
+
 #include "gtest/gtest.h"
 
 namespace rutile {
@@ -29,6 +32,16 @@ TEST(ExampleErrorsTest, StateGoesRound) {
   EXPECT_FALSE(other.SetState(a.State()).ok());
   EXPECT_TRUE(a.SetState({}).ok());
   EXPECT_TRUE(a.State().empty());
+}
+
+TEST(ExampleErrorsTest, WithoutAnEnergyTheWeightIsTheMean) {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  ExampleErrors errors(3);
+  errors.SamplingWeights(SamplingPolicy::kErrorWeighted, {0, 1, 2}, {-1, none, -2});
+  errors.Record({0, 1, 2}, {0.5, none, -1.5});
+  EXPECT_EQ(errors.SamplingWeights(SamplingPolicy::kErrorWeighted, {0, 1, 2}, {-1, none, -2}),
+            (std::vector<double>{0.5, 1, 1.5}));
+  EXPECT_EQ(errors.SamplingWeights(SamplingPolicy::kErrorWeighted, {1}, {-1, none, -2}), (std::vector<double>{1}));
 }
 
 }  // namespace

@@ -84,6 +84,7 @@ ForceBatch<T>::ForceBatch(const NamedTensors& batch, const AtomicData& data) : d
   const int64_t a = atom_offset[b];
   example = Values<int64_t>(batch, "example", b);
   species = Values<uint8_t>(batch, "species", a);
+  has_energy = Values<bool>(batch, "has_energy", b);
   target = Values<double>(batch, "target", b);
   weight = Values<double>(batch, "weight", b);
   has_geometry = Values<bool>(batch, "has_geometry", b);
@@ -157,6 +158,7 @@ absl::Status ForceBatchMaker::Make(absl::Span<const int64_t> examples, NamedTens
   }
   int64_t* const example = Reuse<int64_t>(batch, "example", {b});
   uint8_t* const species = ReuseRows<uint8_t>(batch, "species", {a});
+  bool* const has_energy = Reuse<bool>(batch, "has_energy", {b});
   double* const target = Reuse<double>(batch, "target", {b});
   double* const weight = Reuse<double>(batch, "weight", {b});
   double* const volume = Reuse<double>(batch, "volume", {b});
@@ -167,9 +169,9 @@ absl::Status ForceBatchMaker::Make(absl::Span<const int64_t> examples, NamedTens
   T* const feature = any_feature || batch->Has("feature") ? ReuseRows<T>(batch, "feature", {a, f}) : nullptr;
   for (int64_t e = 0; e < b; ++e) {
     const int64_t s = examples[e], first = atom_offset[e], n = data_.num_atoms(s);
-    CHECK(data_.has_energy(s)) << data_.name(s) << " has no energy";
     example[e] = s;
-    target[e] = model_.targets()[s];
+    has_energy[e] = data_.has_energy(s);
+    target[e] = has_energy[e] ? model_.targets()[s] : 0;  // NaN would survive a weight of 0
     weight[e] = data_.weight(s);
     std::memcpy(species + first, data_.species(s).data(), n);
     if (!data_.force(s).empty()) *num_labeled += static_cast<double>(n);

@@ -29,7 +29,8 @@ struct ForceBatch {
   absl::Span<const int64_t> example;      // [B] index in the data
   absl::Span<const int64_t> atom_offset;  // [B + 1]
   absl::Span<const uint8_t> species;      // [A]
-  absl::Span<const double> target;        // [B] energy per atom less atomic energies, eV
+  absl::Span<const bool> has_energy;      // [B] structures whose energy is known and learned
+  absl::Span<const double> target;        // [B] energy per atom less atomic energies, eV; 0 where it is not known
   absl::Span<const double> weight;        // [B]
   absl::Span<const bool> has_geometry;    // [B] false if the structure has no pairs here, but features in `feature`
   absl::Span<const double> volume;        // [B] Angstrom^3; 0 where there is none
@@ -50,6 +51,8 @@ struct ForceBatch {
   absl::Span<const uint16_t> triplet_a, triplet_b;  // as in TripletView
 
   int64_t num_structures() const { return static_cast<int64_t>(target.size()); }
+  // What the energy of structure s counts in the loss.
+  double energy_weight(int64_t s) const { return has_energy[s] ? weight[s] : 0; }
   int64_t num_atoms(int64_t s) const { return atom_offset[s + 1] - atom_offset[s]; }
   // Returns the geometry of structure s, which has_geometry.
   StructureGeometry geometry(int64_t s) const;

@@ -165,7 +165,7 @@ void AddStructureSums(const LossOptions& loss, const ForceBatch<T>& batch,
   for (size_t s = 0; s < of_structures.size(); ++s) {
     const StructureSums& parts = of_structures[s];
     sums->sum[0] += parts.energy_loss;
-    sums->count[0] += batch.weight[s];
+    sums->count[0] += batch.energy_weight(static_cast<int64_t>(s));
     int term = 1;
     if (loss.force_weight > 0) {
       sums->sum[term] += parts.force_loss;

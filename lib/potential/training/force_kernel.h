@@ -71,7 +71,7 @@ class ForceKernel {
   void Run(absl::Span<const T> parameters, const ForceBatch<T>& batch, absl::Span<Tensor> gradients, TermSums* sums,
            BatchErrors* errors);
 
-  // Returns [B] errors of the energy per atom in the last batch, eV.
+  // Returns [B] errors of the energy per atom in the last batch, eV; NaN where no energy is known.
   absl::Span<const double> energy_errors() const { return energy_errors_; }
 
  private:

@@ -103,7 +103,7 @@ class ForceTask::ImplOf : public Impl {
     const double scale = ForceCountScale(task_.options_.loss, view);
     std::vector<double> counts;
     for (int64_t e = 0; e < view.num_structures(); ++e) {
-      counts.push_back(view.weight[e]);
+      counts.push_back(view.energy_weight(e));
       if (task_.forces()) counts.push_back(view.weight[e] * 3 * static_cast<double>(view.num_sampled[e]) * scale);
       if (task_.stress()) counts.push_back(view.has_stress[e] ? view.weight[e] * 9 : 0);
     }

@@ -1,8 +1,8 @@
 // Trains a potential on energies, forces and stresses: the Task that `train` uses whenever more than energies on cached
 // features is wanted.
 //
-// Terms (in this order): "energy" in (eV/atom)^2, one count per structure; with force_weight > 0 "force" in
-// (eV/Angstrom)^2, three counts per atom; with stress_weight > 0 "stress" in (eV/Angstrom^3)^2, nine per structure.
+// Terms (in this order): "energy" in (eV/atom)^2, one count per structure that has one; with force_weight > 0 "force"
+// in (eV/Angstrom)^2, three counts per atom; with stress_weight > 0 "stress" in (eV/Angstrom^3)^2, nine per structure.
 // Sums and counts are multiplied by the structure's weight. Structures without forces or stress do not contribute to
 // that term.
 //

@@ -40,7 +40,8 @@ at::Tensor ForceTask::EagerLosses(const at::Tensor& parameters, const NamedTenso
   const at::Tensor weight = read("weight");
   std::vector<at::Tensor> terms;
   const at::Tensor energy_error = predicted.energy_per_atom - read("target");
-  terms.push_back(weight * ErrorLosses(loss.kind, loss.energy_delta, energy_error));
+  const at::Tensor has_energy = read("has_energy").to(at::kDouble);
+  terms.push_back(weight * has_energy * ErrorLosses(loss.kind, loss.energy_delta, energy_error));
   if (forces()) {
     const at::Tensor counts = Rows(batch, "force_sampled", a, device).to(at::kDouble).unsqueeze(1);
     const at::Tensor error = predicted.force - Rows(whole, "force", a, device);

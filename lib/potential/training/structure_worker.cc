@@ -1,6 +1,7 @@
 #include "lib/potential/training/structure_worker.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "lib/descriptor/descriptor_factory.h"
@@ -172,8 +173,13 @@ void StructureWorker<T>::ComputeEnergies(const ForceBatch<T>& batch, absl::Span<
   for (size_t k = 0; k < places_.size(); ++k) {
     const int64_t s = places_[k].s;
     const auto n = static_cast<double>(places_[k].atoms);
-    const double error = network_sums_[k] / (scaling.scale * n) + scaling.shift - batch.target[s];
     sums[s] = StructureSums();
+    if (!batch.has_energy[s]) {
+      sums[s].energy_error = std::numeric_limits<double>::quiet_NaN();
+      slopes_[k] = 0;
+      continue;
+    }
+    const double error = network_sums_[k] / (scaling.scale * n) + scaling.shift - batch.target[s];
     sums[s].energy_error = error;
     sums[s].energy_loss = batch.weight[s] * formulas_.energy_loss.Value(error);
     sums[s].errors.energy.Add(error);
