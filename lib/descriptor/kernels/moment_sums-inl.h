@@ -123,65 +123,78 @@ struct MomentSlope {
   V x, y, z;
 };
 
-// Sums slopes over the features of one species. q: [N, (L + 1)^2] dE/dB; phi, phi_slope: [N, lanes].
+// Sums of slopes for a vector of neighbors: dE/dr, and dE/du without regard to |u| = 1.
+template <class V>
+struct SlopeSums {
+  V along, x, y, z;
+};
+
+// Adds the harmonics l m and l -m of one order m = M and all degrees l >= M. All their sums over n run side by side,
+// since a sum alone would wait for the FMA before. q: [N, (L + 1)^2] dE/dB; phi, phi_slope: [N, lanes].
+template <int L, int M, class D, class V = hn::Vec<D>, typename T = hn::TFromD<D>>
+HWY_INLINE void AddOrder(D d, const MomentTables<T>& tables, const T* q, const T* phi, const T* phi_slope,
+                         const HarmonicFactors<L, V>& factors, SlopeSums<V>* sums) {
+  constexpr int kDegrees = L - M + 1, kSigns = M == 0 ? 1 : 2, kHarmonics = (L + 1) * (L + 1);
+  const size_t lanes = hn::Lanes(d);
+  V value[kDegrees][kSigns], slope[kDegrees][kSigns];  // sums over n of q phi and q phi', for Re and Im
+  for (int k = 0; k < kDegrees; ++k) {
+    for (int c = 0; c < kSigns; ++c) value[k][c] = slope[k][c] = hn::Zero(d);
+  }
+  for (int n = 0; n < tables.num_radial; ++n) {
+    const V p = hn::Load(d, phi + n * lanes), s = hn::Load(d, phi_slope + n * lanes);
+    for (int k = 0; k < kDegrees; ++k) {
+      const T* const center = q + n * kHarmonics + (M + k) * (M + k + 1);
+      for (int c = 0; c < kSigns; ++c) {
+        const V weight = hn::Set(d, center[c == 0 ? M : -M]);
+        value[k][c] = hn::MulAdd(weight, p, value[k][c]);
+        slope[k][c] = hn::MulAdd(weight, s, slope[k][c]);
+      }
+    }
+  }
+  V by_factor[kSigns], tilt[kSigns],
+      along[kSigns];  // sums over l with q_lm, with dq_lm/dy, and of the slopes with q_lm
+  for (int c = 0; c < kSigns; ++c) {
+    const V first = factors.q[factors.At(M, M)];
+    by_factor[c] = hn::Mul(first, value[0][c]);
+    along[c] = hn::Mul(first, slope[0][c]);
+    tilt[c] = hn::Zero(d);
+    for (int k = 1; k < kDegrees; ++k) {
+      const V f = factors.q[factors.At(M + k, M)];
+      by_factor[c] = hn::MulAdd(f, value[k][c], by_factor[c]);
+      along[c] = hn::MulAdd(f, slope[k][c], along[c]);
+      tilt[c] = hn::MulAdd(FactorSlope(d, tables, factors, M + k, M), value[k][c], tilt[c]);
+    }
+  }
+  sums->along = hn::MulAdd(along[0], factors.re[M], sums->along);
+  sums->y = hn::MulAdd(tilt[0], factors.re[M], sums->y);
+  if constexpr (M > 0) {
+    sums->along = hn::MulAdd(along[1], factors.im[M], sums->along);
+    sums->y = hn::MulAdd(tilt[1], factors.im[M], sums->y);
+    // d(z + ix)^m = m (z + ix)^(m - 1) (dz + i dx)
+    const V times = hn::Set(d, T(M)), re = factors.re[M - 1], im = factors.im[M - 1];
+    sums->z = hn::MulAdd(times, hn::MulAdd(by_factor[0], re, hn::Mul(by_factor[1], im)), sums->z);
+    sums->x = hn::MulAdd(times, hn::MulSub(by_factor[1], re, hn::Mul(by_factor[0], im)), sums->x);
+  }
+}
+
+// Sums slopes over the features of one species.
 template <int L, class D, class V = hn::Vec<D>, typename T = hn::TFromD<D>>
 HWY_INLINE MomentSlope<V> SumSlopes(D d, const MomentTables<T>& tables, const T* q, const T* phi, const T* phi_slope,
                                     V x, V y, V z, V r) {
-  constexpr int kHarmonics = (L + 1) * (L + 1);
-  const size_t lanes = hn::Lanes(d);
-  const int radial = tables.num_radial;
   HarmonicFactors<L, V> factors;
   ComputeFactors<L>(d, tables, x, y, z, &factors);
-  V along = hn::Zero(d);  // dE/dr
-  V gx = hn::Zero(d), gy = hn::Zero(d), gz = hn::Zero(d);
-  for (int l = 0; l <= L; ++l) {
-    V value = hn::Zero(d), slope = hn::Zero(d);
-    for (int n = 0; n < radial; ++n) {
-      const V c = hn::Set(d, q[n * kHarmonics + l * l + l]);
-      value = hn::MulAdd(c, hn::Load(d, phi + n * lanes), value);
-      slope = hn::MulAdd(c, hn::Load(d, phi_slope + n * lanes), slope);
-    }
-    along = hn::MulAdd(slope, factors.q[factors.At(l, 0)], along);
-    if (l > 0) gy = hn::MulAdd(value, FactorSlope(d, tables, factors, l, 0), gy);
-  }
-  for (int m = 1; m <= L; ++m) {
-    V re = hn::Zero(d), im = hn::Zero(d);              // sums over l of q_lm sum q phi
-    V re_tilt = hn::Zero(d), im_tilt = hn::Zero(d);    // with dq_lm/dy
-    V re_along = hn::Zero(d), im_along = hn::Zero(d);  // with phi'
-    for (int l = m; l <= L; ++l) {
-      const T* const at = q + l * l + l;
-      V value_re = hn::Zero(d), value_im = hn::Zero(d), slope_re = hn::Zero(d), slope_im = hn::Zero(d);
-      for (int n = 0; n < radial; ++n) {
-        const V c_re = hn::Set(d, at[n * kHarmonics + m]), c_im = hn::Set(d, at[n * kHarmonics - m]);
-        const V p = hn::Load(d, phi + n * lanes), s = hn::Load(d, phi_slope + n * lanes);
-        value_re = hn::MulAdd(c_re, p, value_re);
-        value_im = hn::MulAdd(c_im, p, value_im);
-        slope_re = hn::MulAdd(c_re, s, slope_re);
-        slope_im = hn::MulAdd(c_im, s, slope_im);
-      }
-      const V f = factors.q[factors.At(l, m)];
-      re = hn::MulAdd(f, value_re, re);
-      im = hn::MulAdd(f, value_im, im);
-      re_along = hn::MulAdd(f, slope_re, re_along);
-      im_along = hn::MulAdd(f, slope_im, im_along);
-      if (l > m) {
-        const V df = FactorSlope(d, tables, factors, l, m);
-        re_tilt = hn::MulAdd(df, value_re, re_tilt);
-        im_tilt = hn::MulAdd(df, value_im, im_tilt);
-      }
-    }
-    along = hn::MulAdd(re_along, factors.re[m], hn::MulAdd(im_along, factors.im[m], along));
-    gy = hn::MulAdd(re_tilt, factors.re[m], hn::MulAdd(im_tilt, factors.im[m], gy));
-    const V times = hn::Set(d, T(m)), p_re = factors.re[m - 1], p_im = factors.im[m - 1];
-    gz = hn::MulAdd(times, hn::MulAdd(re, p_re, hn::Mul(im, p_im)), gz);
-    gx = hn::MulAdd(times, hn::MulSub(im, p_re, hn::Mul(re, p_im)), gx);
-  }
-  // dE/dr u + (g - u (u . g)) / r
+  SlopeSums<V> sums = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+  AddOrder<L, 0>(d, tables, q, phi, phi_slope, factors, &sums);
+  if constexpr (L >= 1) AddOrder<L, 1>(d, tables, q, phi, phi_slope, factors, &sums);
+  if constexpr (L >= 2) AddOrder<L, 2>(d, tables, q, phi, phi_slope, factors, &sums);
+  if constexpr (L >= 3) AddOrder<L, 3>(d, tables, q, phi, phi_slope, factors, &sums);
+  if constexpr (L >= 4) AddOrder<L, 4>(d, tables, q, phi, phi_slope, factors, &sums);
+  // dE/dr u + (g - u (u . g)) / r, with g = dE/du
   const V inverse = hn::Div(hn::Set(d, T(1)), r);
-  const V radial_part = hn::MulAdd(gx, x, hn::MulAdd(gy, y, hn::Mul(gz, z)));
-  const V by_unit = hn::NegMulAdd(radial_part, inverse, along);
-  return {hn::MulAdd(gx, inverse, hn::Mul(by_unit, x)), hn::MulAdd(gy, inverse, hn::Mul(by_unit, y)),
-          hn::MulAdd(gz, inverse, hn::Mul(by_unit, z))};
+  const V radial_part = hn::MulAdd(sums.x, x, hn::MulAdd(sums.y, y, hn::Mul(sums.z, z)));
+  const V by_unit = hn::NegMulAdd(radial_part, inverse, sums.along);
+  return {hn::MulAdd(sums.x, inverse, hn::Mul(by_unit, x)), hn::MulAdd(sums.y, inverse, hn::Mul(by_unit, y)),
+          hn::MulAdd(sums.z, inverse, hn::Mul(by_unit, z))};
 }
 
 }  // namespace HWY_NAMESPACE
