@@ -230,6 +230,20 @@ struct TangentPass {
   }
 };
 
+// Overwrites the tangents of the features, which nothing needs any longer, with W^T mu of the first layer.
+template <typename T>
+struct SecondPass {
+  const TangentLayout& layout;
+  const T* parameters;
+  T* scratch;
+
+  template <int V>
+  HWY_INLINE void Run(int atom) const {
+    Multiply<V>(Back<T>(layout.values.layers[0], parameters, MuRow(layout, 0, scratch + atom)),
+                PlainEnds<T>{scratch + atom});
+  }
+};
+
 template <typename T>
 void ForwardWithInputGradients(const TangentLayout& layout, const T* parameters, const T* x, int n, T* tile, T* scratch,
                                T* x_gradients) {
@@ -257,7 +271,7 @@ void AddScaledDeltas(const TangentLayout& layout, int padded, const T* slopes, b
 
 template <typename T>
 void AddGradients(const TangentLayout& layout, const T* parameters, int n, const T* slopes, const T* tangents,
-                  const T* tile, T* scratch, T* gradients) {
+                  const T* tile, T* scratch, T* gradients, T* x_second) {
   constexpr int64_t kStride = TileStride<T>();
   const BlockLayout& values = layout.values;
   const int last = static_cast<int>(values.layers.size()) - 1;
@@ -291,6 +305,13 @@ void AddGradients(const TangentLayout& layout, const T* parameters, int n, const
       AddOuterProducts(padded, OuterProduct<T, 1>{{mu}, {z}}, layer.outputs, layer.inputs, values.gradients, w);
     }
   }
+  if (x_second == nullptr) return;
+  if (last == 0 && slopes == nullptr) {
+    std::fill_n(x_second, int64_t{n} * values.num_features, T(0));
+    return;
+  }
+  ForVectors<T>(padded, SecondPass<T>{layout, parameters, scratch});
+  Transpose(scratch, values.num_features, n, kStride, x_second, values.num_features);
 }
 
 void DerivativesF32(const TangentLayout& layout, const float* parameters, const float* x, int n, float* tile,
@@ -302,12 +323,12 @@ void DerivativesF64(const TangentLayout& layout, const double* parameters, const
   ForwardWithInputGradients(layout, parameters, x, n, tile, scratch, x_gradients);
 }
 void GradientsF32(const TangentLayout& layout, const float* parameters, int n, const float* slopes,
-                  const float* tangents, const float* tile, float* scratch, float* gradients) {
-  AddGradients(layout, parameters, n, slopes, tangents, tile, scratch, gradients);
+                  const float* tangents, const float* tile, float* scratch, float* gradients, float* x_second) {
+  AddGradients(layout, parameters, n, slopes, tangents, tile, scratch, gradients, x_second);
 }
 void GradientsF64(const TangentLayout& layout, const double* parameters, int n, const double* slopes,
-                  const double* tangents, const double* tile, double* scratch, double* gradients) {
-  AddGradients(layout, parameters, n, slopes, tangents, tile, scratch, gradients);
+                  const double* tangents, const double* tile, double* scratch, double* gradients, double* x_second) {
+  AddGradients(layout, parameters, n, slopes, tangents, tile, scratch, gradients, x_second);
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
@@ -346,12 +367,13 @@ void ForwardWithInputGradientsBlock(const TangentLayout& layout, const double* p
   HWY_DYNAMIC_DISPATCH(DerivativesF64)(layout, parameters, x, n, tile, scratch, x_gradients);
 }
 void AddGradientsBlock(const TangentLayout& layout, const float* parameters, int n, const float* slopes,
-                       const float* tangents, const float* tile, float* scratch, float* gradients) {
-  HWY_DYNAMIC_DISPATCH(GradientsF32)(layout, parameters, n, slopes, tangents, tile, scratch, gradients);
+                       const float* tangents, const float* tile, float* scratch, float* gradients, float* x_second) {
+  HWY_DYNAMIC_DISPATCH(GradientsF32)(layout, parameters, n, slopes, tangents, tile, scratch, gradients, x_second);
 }
 void AddGradientsBlock(const TangentLayout& layout, const double* parameters, int n, const double* slopes,
-                       const double* tangents, const double* tile, double* scratch, double* gradients) {
-  HWY_DYNAMIC_DISPATCH(GradientsF64)(layout, parameters, n, slopes, tangents, tile, scratch, gradients);
+                       const double* tangents, const double* tile, double* scratch, double* gradients,
+                       double* x_second) {
+  HWY_DYNAMIC_DISPATCH(GradientsF64)(layout, parameters, n, slopes, tangents, tile, scratch, gradients, x_second);
 }
 
 }  // namespace rutile

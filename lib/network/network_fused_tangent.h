@@ -47,11 +47,14 @@ void ForwardWithInputGradientsBlock(const TangentLayout& layout, const double* p
 
 // Computes parameter gradients after ForwardWithInputGradientsBlock. Adds to `gradients` (those of this species) the
 // gradient of sum_a slopes[a] energy[a], with slopes [n], and that of sum_a tangents[a] . x_gradients[a], with tangents
-// [n, F]. Either input may be null; both together cost as much as tangents alone.
+// [n, F]. Either input may be null; both together cost as much as tangents alone. x_second: [n, F], overwritten with
+// the derivatives of the same sums by x, W_1^T (mu_1 + slope d_1); may be null.
 void AddGradientsBlock(const TangentLayout& layout, const float* parameters, int n, const float* slopes,
-                       const float* tangents, const float* tile, float* scratch, float* gradients);
+                       const float* tangents, const float* tile, float* scratch, float* gradients,
+                       float* x_second = nullptr);
 void AddGradientsBlock(const TangentLayout& layout, const double* parameters, int n, const double* slopes,
-                       const double* tangents, const double* tile, double* scratch, double* gradients);
+                       const double* tangents, const double* tile, double* scratch, double* gradients,
+                       double* x_second = nullptr);
 
 }  // namespace rutile
 

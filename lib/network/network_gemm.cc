@@ -224,7 +224,7 @@ void NetworkGemm<T>::ForwardWithInputGradients(int species, const T* parameters,
 
 template <typename T>
 void NetworkGemm<T>::AddGradients(int species, const T* parameters, int n, const T* slopes, const T* tangents,
-                                  const T* tile, T* gradients, int worker) {
+                                  const T* tile, T* gradients, T* x_second, int worker) {
   // The scratch holds the tangents of hidden layers, then their mu, then a product.
   T* const scratch = Scratch(/*second_order=*/true, worker);
   const int64_t mu_at = deltas_at_.empty() ? 0 : values_at_.back() + block_atoms_ * stride_.back() - values_at_[0];
@@ -271,6 +271,14 @@ void NetworkGemm<T>::AddGradients(int species, const T* parameters, int n, const
              gradients, worker);
     if (tangents != nullptr) {
       AddOuter(l, Matrix(layer.deltas, l + 1, n), tangents_into(l), gradients, worker);
+    }
+  }
+  if (x_second == nullptr) return;
+  if (num_hidden_ > 0) return Back(species, 0, Matrix(mu(0), 1, n), x_second, shape_.num_features, worker);
+  const T* const weights = WeightsOf(parameters, 0);
+  for (int64_t a = 0; a < n; ++a) {
+    for (int64_t i = 0; i < shape_.num_features; ++i) {
+      x_second[a * shape_.num_features + i] = slopes == nullptr ? T(0) : slopes[a] * weights[i];
     }
   }
 }

@@ -66,7 +66,7 @@ class NetworkGemm {
   void ForwardWithInputGradients(int species, const T* parameters, const T* x, int n, T* tile, T* x_gradients,
                                  int worker);
   void AddGradients(int species, const T* parameters, int n, const T* slopes, const T* tangents, const T* tile,
-                    T* gradients, int worker);
+                    T* gradients, T* x_second, int worker);
 
  private:
   struct Worker {

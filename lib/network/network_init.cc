@@ -2,11 +2,13 @@
 
 #include <cmath>
 
+#include "lib/base/logging.h"
 #include "lib/base/random.h"
 
 namespace rutile {
 
 std::vector<double> InitialNetworkParameters(const NetworkShape& shape, uint64_t seed) {
+  CHECK(!shape.has_moments()) << "lib/many_body has the initial parameters of moments";
   std::vector<double> parameters;
   parameters.reserve(shape.num_parameters());
   for (int species = 0; species < shape.num_species; ++species) {

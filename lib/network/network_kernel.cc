@@ -53,6 +53,7 @@ NetworkKernel<T>::NetworkKernel(const NetworkShape& shape, ThreadPool* pool)
     : shape_(shape), layout_(shape), tangent_layout_(shape), pool_(pool), suits_matrices_(SuitsMatrices<T>(shape)) {
   CHECK_GE(shape.num_species, 1);
   CHECK_GE(shape.num_features, 1);
+  CHECK(!shape.has_moments()) << "lib/many_body has the kernel of moments";
   SetPlan(plan_);
 }
 
@@ -433,7 +434,7 @@ void NetworkKernel<T>::ForwardWithInputGradients(absl::Span<const T> parameters,
 
 template <typename T>
 void NetworkKernel<T>::AddGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, const double* slopes,
-                                    const T* tangents, absl::Span<T> gradients) {
+                                    const T* tangents, absl::Span<T> gradients, T* x_second) {
   CHECK(kept_ == Kept::kDerivatives) << "ForwardWithInputGradients comes first";
   CHECK_EQ(parameters.size(), shape_.num_parameters());
   CHECK(blocks_.empty() || blocks_.back().begin + blocks_.back().count == rows.num_atoms())
@@ -448,12 +449,15 @@ void NetworkKernel<T>::AddGradients(absl::Span<const T> parameters, const AtomRo
     }
     const T* const network = ParametersOf(block, parameters);
     const T* const atom_slopes = slopes ? slopes_of_atoms : nullptr;
-    const T* const atom_tangents = tangents ? tangents + block.begin * shape_.num_features : nullptr;
+    const int64_t at = block.begin * shape_.num_features;
+    const T* const atom_tangents = tangents ? tangents + at : nullptr;
+    T* const atom_second = x_second ? x_second + at : nullptr;
     if (is_wide_) {
-      wide_->AddGradients(block.species, network, block.count, atom_slopes, atom_tangents, KeptTile(b), sum, worker);
+      wide_->AddGradients(block.species, network, block.count, atom_slopes, atom_tangents, KeptTile(b), sum,
+                          atom_second, worker);
     } else {
       AddGradientsBlock(tangent_layout_, network, block.count, atom_slopes, atom_tangents, KeptTile(b),
-                        WorkerTile(worker), sum);
+                        WorkerTile(worker), sum, atom_second);
     }
   });
 }
@@ -462,14 +466,14 @@ template <typename T>
 void NetworkKernel<T>::AddEnergyGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
                                           absl::Span<const double> slopes, absl::Span<T> gradients) {
   CHECK(!slopes.empty() || blocks_.empty());
-  AddGradients(parameters, rows, slopes.data(), nullptr, gradients);
+  AddGradients(parameters, rows, slopes.data(), nullptr, gradients, nullptr);
 }
 
 template <typename T>
 void NetworkKernel<T>::AddTangentGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
                                            absl::Span<const T> tangents, absl::Span<T> gradients) {
   CHECK_EQ(tangents.size(), rows.num_atoms() * shape_.num_features);
-  AddGradients(parameters, rows, nullptr, tangents.data(), gradients);
+  AddGradients(parameters, rows, nullptr, tangents.data(), gradients, nullptr);
 }
 
 template <typename T>
@@ -477,7 +481,16 @@ void NetworkKernel<T>::AddEnergyAndTangentGradients(absl::Span<const T> paramete
                                                     absl::Span<const double> slopes, absl::Span<const T> tangents,
                                                     absl::Span<T> gradients) {
   CHECK_EQ(tangents.size(), rows.num_atoms() * shape_.num_features);
-  AddGradients(parameters, rows, slopes.data(), tangents.data(), gradients);
+  AddGradients(parameters, rows, slopes.data(), tangents.data(), gradients, nullptr);
+}
+
+template <typename T>
+void NetworkKernel<T>::AddGradientsAndInputSlopes(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                                  absl::Span<const double> slopes, absl::Span<const T> tangents,
+                                                  absl::Span<T> gradients, absl::Span<T> x_second) {
+  CHECK_EQ(tangents.size(), rows.num_atoms() * shape_.num_features);
+  CHECK_EQ(x_second.size(), tangents.size());
+  AddGradients(parameters, rows, slopes.empty() ? nullptr : slopes.data(), tangents.data(), gradients, x_second.data());
 }
 
 template class NetworkKernel<float>;

@@ -33,6 +33,7 @@
 #include "absl/types/span.h"
 #include "lib/base/aligned_buffer.h"
 #include "lib/base/parallel_for.h"
+#include "lib/network/atom_kernel.h"
 #include "lib/network/kernel_plan.h"
 #include "lib/network/network_fused.h"
 #include "lib/network/network_fused_tangent.h"
@@ -47,89 +48,46 @@ inline constexpr int64_t kFewAtoms = 128;
 // The block size where kAuto chooses kGemm.
 inline constexpr int kWideAtoms = 256;
 
-// The input of a call: the atoms of some structures, sorted by species. A = atoms.
+// Evaluates and differentiates the networks of all species for a batch of structures; atom_kernel.h has the contract. T
+// is float or double. The shape has no moments.
 template <typename T>
-struct AtomRows {
-  absl::Span<const T> x;                     // [A, F] standardized features, row-major
-  absl::Span<const int64_t> species_offset;  // [num_species + 1]: rows of species s are [offset[s], offset[s + 1])
-  absl::Span<const int32_t> structure;       // [A] structure whose energy the atom adds to
-  // [A], or empty. If given, the features of atom a are row row[a] of x, which may have any number of rows, so that
-  // features need not be copied. Only Forward, Backward and Evaluate accept it; the passes with derivatives by x do
-  // not.
-  absl::Span<const int64_t> row = {};
-  // The output of Transpose for x and row, or null. Evaluate reads it instead of them.
-  const T* transposed = nullptr;
-  int64_t num_atoms() const { return species_offset.back(); }
-};
-
-// Evaluates and differentiates the networks of all species for a batch of structures. T is float or double. One thread
-// at a time may use an object; the pool's threads work inside a call. Memory grows with the largest batch and is not
-// released, so that later calls do not allocate.
-template <typename T>
-class NetworkKernel {
+class NetworkKernel final : public AtomKernel<T> {
  public:
   // pool: not owned, must outlive the kernel; null means one thread.
   explicit NetworkKernel(const NetworkShape& shape, ThreadPool* pool = nullptr);
-  ~NetworkKernel();
+  ~NetworkKernel() override;
 
-  // Freezes networks: their gradients are not computed, and the caller's values of them are left unchanged. [species],
-  // or empty to freeze none.
-  void SetFrozen(const std::vector<bool>& species);
-
-  // Sets the plan from the next Forward on. CHECK-fails on a plan that is not valid.
-  void SetPlan(const KernelPlan& plan);
-  const KernelPlan& plan() const { return plan_; }
-
-  // Turns on mixed precision from the next Forward on: factors of matrix products are rounded to bfloat16, sums stay
-  // fp32, and the algorithm is kGemm whatever the plan says. Off by default. CHECK-fails for double.
-  void SetRounding(bool on);
-
-  // Allocates the memory of batches of at most atoms[s] atoms of each species s, so that Forward, Backward and Evaluate
-  // do not allocate; with second_order no method does. Call it after SetPlan and SetRounding(true), if these are used.
-  void Reserve(absl::Span<const int64_t> atoms, bool second_order);
-
-  // Computes the energy sums. sums: [structures], overwritten, in the network's units, added in fp64. parameters:
-  // [num_parameters]. CHECK-fails when lengths disagree. Stores (F + neurons) numbers for each atom until the next
-  // call.
-  void Forward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums);
-
-  // Adds d loss/d parameters to `gradients` [num_parameters]. Call it once after Forward with the same parameters and
-  // rows. slopes: [structures] d loss/d sums.
+  // AtomKernel. Forward stores (F + neurons) numbers for each atom, ForwardWithInputGradients F + 2 or 3 for each
+  // neuron.
+  void SetFrozen(const std::vector<bool>& species) override;
+  void SetPlan(const KernelPlan& plan) override;
+  const KernelPlan& plan() const override { return plan_; }
+  void SetRounding(bool on) override;
+  void Reserve(absl::Span<const int64_t> atoms, bool second_order) override;
+  void Forward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums) override;
   void Backward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<const double> slopes,
-                absl::Span<T> gradients);
-
-  // Transpose stores the features of these rows in the form that the plan's blocks are computed in, for callers that
-  // evaluate the same rows again and again: this is a third of the work of Evaluate. transposed:
-  // [TransposedSize(rows)], 64-byte aligned, overwritten.
-  int64_t TransposedSize(const AtomRows<T>& rows) const;
-  void Transpose(const AtomRows<T>& rows, T* transposed);
-
-  // Computes the sums as Forward does, but stores nothing for Backward. atom_energies: [A], overwritten; may be empty.
+                absl::Span<T> gradients) override;
+  int64_t TransposedSize(const AtomRows<T>& rows) const override;
+  void Transpose(const AtomRows<T>& rows, T* transposed) override;
   void Evaluate(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums,
-                absl::Span<T> atom_energies = {});
-
-  // Computes d energy of each atom / d its x, from which forces follow. x_gradients: [A, F], overwritten.
-  void InputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<T> x_gradients);
-
-  // ---- second order, for losses that contain derivatives of the energy; network_fused_tangent.h has the formulas
-  //
-  // Computes energy sums (as Forward does) and x_gradients: [A, F], overwritten, d energy of each atom / d its x.
-  // Stores what the functions below need (F + 2 or 3 numbers for each neuron) until the next call of any other method.
+                absl::Span<T> atom_energies = {}) override;
+  void InputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<T> x_gradients) override;
   void ForwardWithInputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums,
-                                 absl::Span<T> x_gradients);
-  // Adds to `gradients` [num_parameters] the derivatives of sum_s slopes[s] sums[s] by the parameters. slopes:
-  // [structures]. This method and the two below follow ForwardWithInputGradients with the same parameters and rows, in
-  // any order and any number of times.
+                                 absl::Span<T> x_gradients) override;
   void AddEnergyGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<const double> slopes,
-                          absl::Span<T> gradients);
-  // Adds to `gradients` the derivatives of sum_a tangents[a] . x_gradients[a] by the parameters, by a tangent forward
-  // pass and its reverse. tangents: [A, F], treated as constants.
+                          absl::Span<T> gradients) override;
   void AddTangentGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<const T> tangents,
-                           absl::Span<T> gradients);
-  // Does the work of both methods above at the cost of AddTangentGradients alone.
+                           absl::Span<T> gradients) override;
   void AddEnergyAndTangentGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
                                     absl::Span<const double> slopes, absl::Span<const T> tangents,
-                                    absl::Span<T> gradients);
+                                    absl::Span<T> gradients) override;
+
+  // Does what AddTangentGradients does (slopes empty) or AddEnergyAndTangentGradients, and computes how the same number
+  // changes with x. x_second: [A, F], overwritten with d(sum_s slopes[s] sums[s] + sum_a tangents[a] . x_gradients[a])
+  // / d x, except for the atoms of frozen networks, whose rows are left as they are.
+  void AddGradientsAndInputSlopes(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                  absl::Span<const double> slopes, absl::Span<const T> tangents,
+                                  absl::Span<T> gradients, absl::Span<T> x_second);
 
  private:
   struct Block {
@@ -178,9 +136,9 @@ class NetworkKernel {
   // Makes room for one scratch tile of `size` numbers per worker.
   void TakeWorkerTiles(int64_t size);
   void AddUpEnergies(const AtomRows<T>& rows, absl::Span<double> sums);
-  // slopes or tangents may be null.
+  // slopes, tangents and x_second may be null.
   void AddGradients(absl::Span<const T> parameters, const AtomRows<T>& rows, const double* slopes, const T* tangents,
-                    absl::Span<T> gradients);
+                    absl::Span<T> gradients, T* x_second);
   template <typename Body>
   void ForEach(int64_t n, const Body& body);
   // Calls body(block's index, worker, gradient of the block's species to add to) for all blocks of networks that are

@@ -10,8 +10,38 @@ namespace {
 
 constexpr int kMostLayers = 16;
 constexpr int kMostNodes = 4096;
+constexpr int kMostChannels = 512, kMostRadial = 64, kMostL = 4;
+
+absl::Status OutOfRange(absl::string_view flag, int value, int least, int most) {
+  return absl::InvalidArgumentError(absl::StrCat(flag, "=", value, ": expected ", least, " to ", most));
+}
+
+absl::Status ValidateMoments(const NetworkShape& shape) {
+  const MomentShape& m = shape.moments;
+  if (m.channels == 0) return absl::OkStatus();
+  if (m.channels < 0 || m.channels > kMostChannels) return OutOfRange("--channels", m.channels, 1, kMostChannels);
+  if (m.num_radial < 1 || m.num_radial > kMostRadial) return OutOfRange("--num_radial", m.num_radial, 1, kMostRadial);
+  if (m.max_l < 0 || m.max_l > kMostL) return OutOfRange("--max_l", m.max_l, 0, kMostL);
+  if (shape.num_features != shape.MomentFeatures()) {
+    return absl::InvalidArgumentError(absl::StrCat("a network with --channels=", m.channels, " has ",
+                                                   shape.num_features, " features, expected ", shape.num_species,
+                                                   " species * ", m.num_radial, " radial functions * ",
+                                                   m.num_components(), " components = ", shape.MomentFeatures()));
+  }
+  return absl::OkStatus();
+}
 
 }  // namespace
+
+int MomentShape::num_products() const {
+  int count = 1 + (max_l + 1);  // of degrees 1 and 2
+  for (int l1 = 0; l1 <= max_l; ++l1) {
+    for (int l2 = l1; l2 <= max_l; ++l2) {
+      for (int l3 = l2; l3 <= max_l && l3 <= l1 + l2; ++l3) count += (l1 + l2 + l3) % 2 == 0;
+    }
+  }
+  return count;
+}
 
 absl::Status NetworkShape::Validate() const {
   if (static_cast<int>(hidden.size()) > kMostLayers) {
@@ -23,17 +53,17 @@ absl::Status NetworkShape::Validate() const {
           absl::StrCat("--hidden: a layer of ", nodes, " nodes; expected 1 to ", kMostNodes));
     }
   }
-  return absl::OkStatus();
+  return ValidateMoments(*this);
 }
 
 int64_t NetworkShape::parameters_per_species() const {
-  int64_t count = 0;
+  int64_t count = num_moment_parameters();
   for (int layer = 0; layer < num_layers(); ++layer) count += int64_t{layer_inputs(layer) + 1} * layer_outputs(layer);
   return count;
 }
 
 int64_t NetworkShape::weight_offset(int species, int layer) const {
-  int64_t offset = species * parameters_per_species();
+  int64_t offset = species * parameters_per_species() + num_moment_parameters();
   for (int l = 0; l < layer; ++l) offset += int64_t{layer_inputs(l) + 1} * layer_outputs(l);
   return offset;
 }

@@ -19,25 +19,73 @@ enum class Activation { kLinear, kTanh, kSigmoid, kMtanh, kTwist, kSilu };
 inline constexpr absl::string_view kActivationWords[] = {"linear", "tanh", "sigmoid", "mtanh", "twist", "silu"};
 inline constexpr EnumNames<Activation> kActivationNames("no activation", kActivationWords);
 
+// The part that comes before the networks of a many-body potential (lib/many_body): an atom's features are moments
+// x [num_species, num_radial, (max_l + 1)^2] of its neighbors' densities (the component of l and m is l * l + l + m),
+// from which it makes `channels` invariants, the inputs of the network. Without channels there is no such part.
+struct MomentShape {
+  int channels = 0;
+  int num_radial = 8;  // radial functions of each neighboring species
+  int max_l = 3;       // the highest degree of spherical harmonics
+
+  int num_components() const { return (max_l + 1) * (max_l + 1); }
+  // The number of polynomials of degrees 1 to 3 that make the invariants: 13 for max_l = 3.
+  int num_products() const;
+};
+
+inline bool operator==(const MomentShape& a, const MomentShape& b) {
+  return a.channels == b.channels && a.num_radial == b.num_radial && a.max_l == b.max_l;
+}
+
 // There is one network for each species: num_features -> hidden[0] -> ... -> 1, with the activation on hidden layers
 // and a linear output. The flat layout is: for each species, for each layer, W [out, in] row-major, then b [out].
+//
+// With moments.channels > 0 the networks have moments.channels inputs, made of num_features = MomentFeatures() moments,
+// and each species' parameters begin with those of lib/many_body: radial coefficients C [channels, max_l + 1,
+// num_species, num_radial], product weights w [channels, num_products()], and linear weights v [channels].
 struct NetworkShape {
   int num_species = 1;
   int num_features = 1;
   std::vector<int> hidden = {15, 15};
   Activation activation = Activation::kTanh;
+  MomentShape moments = {};
 
-  // INVALID_ARGUMENT naming --hidden: a layer has no nodes or more than 4096, or there are more than 16 layers.
+  // INVALID_ARGUMENT naming --hidden: a layer has no nodes or more than 4096, or there are more than 16 layers; or
+  // naming --channels, --num_radial or --max_l: out of range, or num_features is not MomentFeatures().
   absl::Status Validate() const;
 
+  bool has_moments() const { return moments.channels > 0; }
+  // The number of features that `moments` needs.
+  int MomentFeatures() const { return num_species * moments.num_radial * moments.num_components(); }
+  // The networks alone, which have no moments: those of the channels' invariants if there are moments.
+  NetworkShape Networks() const { return {num_species, layer_inputs(0), hidden, activation}; }
+
   int num_layers() const { return static_cast<int>(hidden.size()) + 1; }
-  int layer_inputs(int layer) const { return layer == 0 ? num_features : hidden[layer - 1]; }
+  int layer_inputs(int layer) const {
+    if (layer > 0) return hidden[layer - 1];
+    return has_moments() ? moments.channels : num_features;
+  }
   int layer_outputs(int layer) const { return layer + 1 == num_layers() ? 1 : hidden[layer]; }
   int64_t parameters_per_species() const;
   int64_t num_parameters() const { return num_species * parameters_per_species(); }
   int64_t weight_offset(int species, int layer) const;
   int64_t bias_offset(int species, int layer) const {
     return weight_offset(species, layer) + int64_t{layer_inputs(layer)} * layer_outputs(layer);
+  }
+  // Offsets of C, w and v. Only with moments.
+  int64_t radial_offset(int species) const { return species * parameters_per_species(); }
+  int64_t product_offset(int species) const { return radial_offset(species) + num_radial_coefficients(); }
+  int64_t linear_offset(int species) const {
+    return product_offset(species) + int64_t{moments.channels} * moments.num_products();
+  }
+  // The size of one species' C, 0 without moments.
+  int64_t num_radial_coefficients() const {
+    return int64_t{moments.channels} * (moments.max_l + 1) * num_species * moments.num_radial;
+  }
+
+ private:
+  // The number of parameters before the networks'.
+  int64_t num_moment_parameters() const {
+    return num_radial_coefficients() + int64_t{moments.channels} * (moments.num_products() + 1);
   }
 };
 

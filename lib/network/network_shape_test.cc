@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -25,6 +27,43 @@ TEST(NetworkShapeTest, OffsetsFollowEachOther) {
     }
   }
   EXPECT_EQ(offset, shape.num_parameters());
+}
+
+TEST(NetworkShapeTest, MomentsComeBeforeTheNetworks) {
+  const NetworkShape shape{2, 2 * 8 * 16, {5}, Activation::kTanh, {/*channels=*/7, /*num_radial=*/8, /*max_l=*/3}};
+  ASSERT_TRUE(shape.Validate().ok());
+  EXPECT_EQ(shape.layer_inputs(0), 7);
+  EXPECT_EQ(shape.Networks().num_features, 7);
+  EXPECT_FALSE(shape.Networks().has_moments());
+  int64_t offset = 0;
+  for (int species = 0; species < 2; ++species) {
+    EXPECT_EQ(shape.radial_offset(species), offset);
+    EXPECT_EQ(shape.product_offset(species), offset += 7 * 4 * 2 * 8);
+    EXPECT_EQ(shape.linear_offset(species), offset += 7 * 13);
+    EXPECT_EQ(shape.weight_offset(species, 0), offset += 7);
+    EXPECT_EQ(shape.bias_offset(species, 0), offset += 7 * 5);
+    EXPECT_EQ(shape.weight_offset(species, 1), offset += 5);
+    EXPECT_EQ(shape.bias_offset(species, 1), offset += 5);
+    offset += 1;
+  }
+  EXPECT_EQ(shape.num_parameters(), offset);
+}
+
+TEST(MomentShapeTest, NumProducts) {
+  const int expected[] = {3, 5, 9, 13, 20};
+  for (int l = 0; l <= 4; ++l) EXPECT_EQ(MomentShape({1, 8, l}).num_products(), expected[l]) << l;
+}
+
+TEST(NetworkShapeTest, RefusesMomentsOutOfRange) {
+  const auto message = [](int features, MomentShape moments) {
+    return std::string(NetworkShape({2, features, {4}, Activation::kTanh, moments}).Validate().message());
+  };
+  EXPECT_THAT(message(256, {513, 8, 3}), HasSubstr("--channels=513"));
+  EXPECT_THAT(message(256, {-1, 8, 3}), HasSubstr("--channels=-1"));
+  EXPECT_THAT(message(256, {16, 0, 3}), HasSubstr("--num_radial=0"));
+  EXPECT_THAT(message(256, {16, 8, 5}), HasSubstr("--max_l=5"));
+  EXPECT_THAT(message(255, {16, 8, 3}), HasSubstr("255 features"));
+  EXPECT_EQ(message(256, {16, 8, 3}), "");
 }
 
 TEST(NetworkShapeTest, NoHiddenLayerIsALinearModel) {
