@@ -1,0 +1,467 @@
+#include "lib/many_body/many_body_kernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "lib/base/logging.h"
+#include "lib/base/round_up.h"
+
+namespace rutile {
+namespace {
+
+// The most gradient buffers of a species: enough for the threads of a large machine, and few enough that clearing and
+// adding them stays cheap. A constant, so that the order of sums does not depend on the threads.
+constexpr int64_t kMaxPieces = 8;
+
+// Waking a pool's threads takes some microseconds: with fewer blocks than this one thread is faster.
+constexpr int64_t kMinBlocksForThreads = 2;
+
+template <typename T>
+int Padded(int count) {
+  return static_cast<int>(RoundUp(count, kBufferAlignment / static_cast<int64_t>(sizeof(T))));
+}
+
+template <typename T>
+MomentSizes SizesOf(const NetworkShape& shape) {
+  const int rows = shape.num_species * shape.moments.num_radial;
+  return {shape.moments.max_l, rows, Padded<T>(shape.moments.channels), Padded<T>(rows)};
+}
+
+const NetworkShape& Checked(const NetworkShape& shape) {
+  CHECK(shape.has_moments()) << "plain networks have NetworkKernel";
+  CHECK(shape.Validate().ok()) << shape.Validate();
+  return shape;
+}
+
+NetworkShape PaddedNetworks(const NetworkShape& shape, int channels) {
+  NetworkShape networks = shape.Networks();
+  networks.num_features = channels;
+  return networks;
+}
+
+}  // namespace
+
+template <typename T>
+ManyBodyKernel<T>::ManyBodyKernel(const NetworkShape& shape, ThreadPool* pool)
+    : shape_(Checked(shape)),
+      sizes_(SizesOf<T>(shape)),
+      network_shape_(PaddedNetworks(shape, sizes_.channels)),
+      table_(shape.moments.max_l, sizes_.channels),
+      pool_(pool),
+      networks_(network_shape_, pool) {
+  const int64_t coefficients = int64_t{sizes_.max_l + 1} * sizes_.channels;
+  places_.product = places_.radial + coefficients * sizes_.num_rows;
+  places_.linear = places_.product + int64_t{shape.moments.num_products()} * sizes_.channels;
+  places_.gradients_size = places_.back = places_.linear + sizes_.channels;
+  places_.size = places_.back + coefficients * sizes_.padded_rows;
+  coefficients_ = AlignedBuffer<T>::Zeros(shape.num_species * places_.size);  // padding stays 0
+  network_parameters_.resize(network_shape_.num_parameters());
+  network_gradients_.resize(network_shape_.num_parameters());
+  // The scratch of a worker: A (or Abar), Abardot, and the seeds of a block.
+  worker_size_ = kMomentBlock * (2 * AtomSize() + 2 * sizes_.channels);
+  workers_ = AlignedBuffer<T>::Zeros(num_workers() * worker_size_);
+}
+
+template <typename T>
+void ManyBodyKernel<T>::SetFrozen(const std::vector<bool>& species) {
+  networks_.SetFrozen(species);
+  frozen_ = species;
+}
+
+template <typename T>
+void ManyBodyKernel<T>::SetPlan(const KernelPlan& plan) {
+  networks_.SetPlan(plan);
+  kept_ = Kept::kNothing;
+}
+
+template <typename T>
+void ManyBodyKernel<T>::SetRounding(bool on) {
+  CHECK(!on) << "many-body potentials have no mixed precision";
+}
+
+template <typename T>
+void ManyBodyKernel<T>::Reserve(absl::Span<const int64_t> atoms, bool second_order) {
+  networks_.Reserve(atoms, /*second_order=*/true);  // Forward needs their derivatives, too
+  int64_t num_atoms = 0, num_blocks = 0, num_pieces = 0;
+  for (const int64_t n : atoms) {
+    num_atoms += n;
+    num_blocks += CeilDivide(n, int64_t{kMomentBlock});
+    num_pieces += std::min(CeilDivide(n, int64_t{kMomentBlock}), kMaxPieces);
+  }
+  blocks_.reserve(num_blocks);
+  pieces_.reserve(num_pieces);
+  piece_gradients_.Take(num_pieces * places_.gradients_size);
+  TakeBuffers(num_atoms, second_order);
+  moments_.Take(num_atoms * AtomSize());
+  slopes_.Take(num_atoms * sizes_.channels);
+  if (atom_energies_.size() < num_atoms) atom_energies_.resize(num_atoms);
+}
+
+template <typename T>
+void ManyBodyKernel<T>::TakeBuffers(int64_t num_atoms, bool second_order) {
+  invariants_.Take(num_atoms * sizes_.channels);
+  if (linear_.size() < num_atoms) linear_.resize(num_atoms);
+  if (!second_order) return;
+  tangent_moments_.Take(num_atoms * AtomSize());
+  tangent_invariants_.Take(num_atoms * sizes_.channels);
+  tangent_slopes_.Take(num_atoms * sizes_.channels);
+}
+
+template <typename T>
+template <typename Body>
+void ManyBodyKernel<T>::ForEach(int64_t n, const Body& body) {
+  if (pool_ == nullptr || n < kMinBlocksForThreads) {
+    for (int64_t i = 0; i < n; ++i) body(i, 0);
+    return;
+  }
+  // One pointer is captured: std::function stores it without allocating.
+  const auto run = [&body](int64_t begin, int64_t end, int worker) {
+    for (int64_t i = begin; i < end; ++i) body(i, worker);
+  };
+  pool_->For(n, 1, std::ref(run));
+}
+
+template <typename T>
+AtomRows<T> ManyBodyKernel<T>::NetworkRows(const AtomRows<T>& rows) const {
+  const absl::Span<const T> m(invariants_.data(), rows.num_atoms() * sizes_.channels);
+  return {m, rows.species_offset, rows.structure};
+}
+
+template <typename T>
+void ManyBodyKernel<T>::PointAtRows(const Block& block, const AtomRows<T>& rows, absl::Span<const T> features,
+                                    const T** x) const {
+  for (int a = 0; a < block.count; ++a) {
+    const int64_t atom = block.begin + a;
+    x[a] = features.data() + (rows.row.empty() ? atom : rows.row[atom]) * shape_.num_features;
+  }
+}
+
+template <typename T>
+void ManyBodyKernel<T>::PackSpecies(int species, const T* parameters) {
+  const int64_t k_count = shape_.moments.channels, num_rows = sizes_.num_rows, num_l = sizes_.max_l + 1;
+  const int64_t channels = sizes_.channels, num_products = shape_.moments.num_products();
+  T* const out = coefficients_.data() + species * places_.size;
+  const T* c = parameters + shape_.radial_offset(species);
+  const T factor = static_cast<T>(1 / std::sqrt(static_cast<double>(num_rows)));
+  for (int64_t k = 0; k < k_count; ++k) {
+    for (int64_t l = 0; l < num_l; ++l) {
+      T* const onward = out + places_.radial + l * num_rows * channels + k;
+      T* const back = out + places_.back + (l * channels + k) * sizes_.padded_rows;
+      for (int64_t row = 0; row < num_rows; ++row, ++c) onward[row * channels] = back[row] = factor * *c;
+    }
+  }
+  const T* const w = parameters + shape_.product_offset(species);
+  const T* const v = parameters + shape_.linear_offset(species);
+  const T linear_factor = static_cast<T>(1 / std::sqrt(static_cast<double>(k_count)));
+  for (int64_t k = 0; k < k_count; ++k) {
+    for (int64_t p = 0; p < num_products; ++p) out[places_.product + p * channels + k] = w[k * num_products + p];
+    out[places_.linear + k] = linear_factor * v[k];
+  }
+  // The first layer's weights of padded channels stay 0; all else is as in the caller's parameters.
+  const T* in = parameters + shape_.weight_offset(species, 0);
+  T* network = network_parameters_.data() + network_shape_.weight_offset(species, 0);
+  for (int o = 0; o < shape_.layer_outputs(0); ++o) std::copy_n(in + o * k_count, k_count, network + o * channels);
+  const int64_t rest = shape_.bias_offset(species, 0), end = (species + 1) * shape_.parameters_per_species();
+  std::copy(parameters + rest, parameters + end, network_parameters_.data() + network_shape_.bias_offset(species, 0));
+}
+
+template <typename T>
+void ManyBodyKernel<T>::UnpackGradients(int species, const T* packed, T* gradients) const {
+  const int64_t k_count = shape_.moments.channels, num_rows = sizes_.num_rows, num_l = sizes_.max_l + 1;
+  const int64_t channels = sizes_.channels, num_products = shape_.moments.num_products();
+  T* c = gradients + shape_.radial_offset(species);
+  const T factor = static_cast<T>(1 / std::sqrt(static_cast<double>(num_rows)));
+  for (int64_t k = 0; k < k_count; ++k) {
+    for (int64_t l = 0; l < num_l; ++l) {
+      const T* const in = packed + places_.radial + l * num_rows * channels + k;
+      for (int64_t row = 0; row < num_rows; ++row, ++c) *c += factor * in[row * channels];
+    }
+  }
+  T* const w = gradients + shape_.product_offset(species);
+  T* const v = gradients + shape_.linear_offset(species);
+  const T linear_factor = static_cast<T>(1 / std::sqrt(static_cast<double>(k_count)));
+  for (int64_t k = 0; k < k_count; ++k) {
+    for (int64_t p = 0; p < num_products; ++p) w[k * num_products + p] += packed[places_.product + p * channels + k];
+    v[k] += linear_factor * packed[places_.linear + k];
+  }
+  T* out = gradients + shape_.weight_offset(species, 0);
+  const T* network = network_gradients_.data() + network_shape_.weight_offset(species, 0);
+  for (int o = 0; o < shape_.layer_outputs(0); ++o) {
+    for (int64_t k = 0; k < k_count; ++k) out[o * k_count + k] += network[o * channels + k];
+  }
+  out = gradients + shape_.bias_offset(species, 0);
+  network = network_gradients_.data() + network_shape_.bias_offset(species, 0);
+  const int64_t rest = (species + 1) * shape_.parameters_per_species() - shape_.bias_offset(species, 0);
+  for (int64_t i = 0; i < rest; ++i) out[i] += network[i];
+}
+
+template <typename T>
+void ManyBodyKernel<T>::Start(absl::Span<const T> parameters, const AtomRows<T>& rows, bool keeps_moments) {
+  CHECK_EQ(parameters.size(), shape_.num_parameters());
+  CHECK_EQ(rows.species_offset.size(), shape_.num_species + 1);
+  CHECK_EQ(rows.species_offset[0], 0);
+  CHECK(rows.transposed == nullptr) << "there is no such form";
+  if (rows.row.empty()) {
+    CHECK_GE(rows.x.size(), rows.num_atoms() * shape_.num_features);
+  } else {
+    CHECK_EQ(rows.row.size(), rows.num_atoms());
+  }
+  CHECK_GE(rows.structure.size(), rows.num_atoms());
+  kept_ = Kept::kNothing;
+  blocks_.clear();
+  for (int s = 0; s < shape_.num_species; ++s) {
+    const int64_t begin = rows.species_offset[s], end = rows.species_offset[s + 1];
+    CHECK_LE(begin, end);
+    for (int64_t at = begin; at < end; at += kMomentBlock) {
+      blocks_.push_back({s, at, static_cast<int>(std::min<int64_t>(kMomentBlock, end - at))});
+    }
+    if (begin < end) PackSpecies(s, parameters.data());
+  }
+  TakeBuffers(rows.num_atoms(), /*second_order=*/false);
+  if (!keeps_moments) return;
+  moments_.Take(rows.num_atoms() * AtomSize());
+  slopes_.Take(rows.num_atoms() * sizes_.channels);
+}
+
+template <typename T>
+void ManyBodyKernel<T>::ComputeInvariants(const AtomRows<T>& rows, bool keep) {
+  const int64_t channels = sizes_.channels;
+  ForEach(blocks_.size(), [&](int64_t b, int worker) {
+    const Block& block = blocks_[b];
+    const T* const coefficients = CoefficientsOf(block.species);
+    const T* x[kMomentBlock];
+    PointAtRows(block, rows, rows.x, x);
+    T* const a = keep ? moments_.data() + block.begin * AtomSize() : workers_.data() + worker * worker_size_;
+    T* const m = invariants_.data() + block.begin * channels;
+    MomentsOfBlock(sizes_, coefficients + places_.radial, block.count, x, a);
+    ProductsOfBlock(table_, channels, coefficients + places_.product, block.count, WithTangent<const T>{a, nullptr},
+                    WithTangent<T>{m, nullptr});
+    const T* const v = coefficients + places_.linear;
+    for (int64_t atom = 0; atom < block.count; ++atom) {
+      T sum = 0;
+      for (int64_t k = 0; k < channels; ++k) sum += v[k] * m[atom * channels + k];
+      linear_[block.begin + atom] = sum;
+    }
+  });
+}
+
+template <typename T>
+void ManyBodyKernel<T>::AddLinear(const AtomRows<T>& rows, absl::Span<double> sums) const {
+  for (int64_t a = 0; a < rows.num_atoms(); ++a) sums[rows.structure[a]] += linear_[a];
+}
+
+template <typename T>
+void ManyBodyKernel<T>::FinishSlopes(T* x_gradients) {
+  const int64_t channels = sizes_.channels;
+  ForEach(blocks_.size(), [&](int64_t b, int worker) {
+    const Block& block = blocks_[b];
+    const T* const coefficients = CoefficientsOf(block.species);
+    const T* const v = coefficients + places_.linear;
+    T* const slopes = slopes_.data() + block.begin * channels;
+    for (int64_t atom = 0; atom < block.count; ++atom) {
+      for (int64_t k = 0; k < channels; ++k) slopes[atom * channels + k] += v[k];
+    }
+    if (x_gradients == nullptr) return;
+    T* const bar = workers_.data() + worker * worker_size_;
+    ProductSlopesOfBlock(table_, channels, coefficients + places_.product, block.count,
+                         WithTangent<const T>{moments_.data() + block.begin * AtomSize(), nullptr},
+                         WithTangent<const T>{slopes, nullptr}, WithTangent<T>{bar, nullptr}, nullptr);
+    FeatureSlopesOfBlock(sizes_, coefficients + places_.back, block.count, bar,
+                         x_gradients + block.begin * shape_.num_features);
+  });
+}
+
+template <typename T>
+void ManyBodyKernel<T>::Forward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums) {
+  Start(parameters, rows, /*keeps_moments=*/true);
+  ComputeInvariants(rows, /*keep=*/true);
+  networks_.ForwardWithInputGradients(network_parameters_, NetworkRows(rows), sums,
+                                      {slopes_.data(), static_cast<size_t>(slopes_.size())});
+  FinishSlopes(nullptr);
+  AddLinear(rows, sums);
+  kept_ = Kept::kValues;
+}
+
+template <typename T>
+void ManyBodyKernel<T>::Backward(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                 absl::Span<const double> slopes, absl::Span<T> gradients) {
+  CHECK(kept_ == Kept::kValues) << "Forward comes first";
+  CheckFollows(parameters, rows, gradients);
+  AddGradients(rows, slopes, nullptr, gradients);
+  kept_ = Kept::kNothing;
+}
+
+template <typename T>
+void ManyBodyKernel<T>::Evaluate(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums,
+                                 absl::Span<T> atom_energies) {
+  Start(parameters, rows, /*keeps_moments=*/false);
+  ComputeInvariants(rows, /*keep=*/false);
+  networks_.Evaluate(network_parameters_, NetworkRows(rows), sums, atom_energies);
+  for (size_t a = 0; a < atom_energies.size(); ++a) atom_energies[a] += linear_[a];
+  AddLinear(rows, sums);
+}
+
+template <typename T>
+void ManyBodyKernel<T>::InputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                       absl::Span<T> x_gradients) {
+  CHECK(rows.row.empty()) << "values alone are read where they lie";
+  CHECK_EQ(x_gradients.size(), rows.num_atoms() * shape_.num_features);
+  Start(parameters, rows, /*keeps_moments=*/true);
+  ComputeInvariants(rows, /*keep=*/true);
+  networks_.InputGradients(network_parameters_, NetworkRows(rows),
+                           {slopes_.data(), static_cast<size_t>(slopes_.size())});
+  FinishSlopes(x_gradients.data());
+}
+
+template <typename T>
+void ManyBodyKernel<T>::ForwardWithInputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                                  absl::Span<double> sums, absl::Span<T> x_gradients) {
+  CHECK(rows.row.empty()) << "values alone are read where they lie";
+  CHECK_EQ(x_gradients.size(), rows.num_atoms() * shape_.num_features);
+  Start(parameters, rows, /*keeps_moments=*/true);
+  ComputeInvariants(rows, /*keep=*/true);
+  networks_.ForwardWithInputGradients(network_parameters_, NetworkRows(rows), sums,
+                                      {slopes_.data(), static_cast<size_t>(slopes_.size())});
+  FinishSlopes(x_gradients.data());
+  AddLinear(rows, sums);
+  kept_ = Kept::kDerivatives;
+}
+
+template <typename T>
+void ManyBodyKernel<T>::CheckFollows(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                     absl::Span<T> gradients) const {
+  CHECK_EQ(parameters.size(), shape_.num_parameters());
+  CHECK_EQ(gradients.size(), shape_.num_parameters());
+  CHECK_EQ(blocks_.empty() ? 0 : blocks_.back().begin + blocks_.back().count, rows.num_atoms())
+      << "the forward pass was of other atoms";
+}
+
+template <typename T>
+void ManyBodyKernel<T>::AddPiece(const Piece& piece, const AtomRows<T>& rows, const double* slopes, const T* tangents,
+                                 int worker, T* sum) {
+  const int64_t channels = sizes_.channels;
+  const T* const coefficients = CoefficientsOf(piece.species);
+  const T* const v = coefficients + places_.linear;
+  T* const v_gradients = sum + places_.linear;
+  T* const bar = workers_.data() + worker * worker_size_;
+  T* const bar_dot = bar + kMomentBlock * AtomSize();
+  T* const seed = bar_dot + kMomentBlock * AtomSize();
+  for (int64_t b = piece.begin; b < piece.end; ++b) {
+    const Block& block = blocks_[b];
+    const T *x[kMomentBlock], *x_dot[kMomentBlock];
+    PointAtRows(block, rows, rows.x, x);
+    const T* const m = invariants_.data() + block.begin * channels;
+    const T* const m_bar = slopes_.data() + block.begin * channels;
+    const T* const m_dot = tangents ? tangent_invariants_.data() + block.begin * channels : nullptr;
+    const T* const m_bar_dot = tangents ? tangent_slopes_.data() + block.begin * channels : nullptr;
+    for (int64_t atom = 0, at = 0; atom < block.count; ++atom) {
+      const T slope = slopes ? static_cast<T>(slopes[rows.structure[block.begin + atom]]) : T(0);
+      for (int64_t k = 0; k < channels; ++k, ++at) {
+        // The networks' part of the tangent's seed has the slope's share already.
+        seed[at] = tangents ? m_bar_dot[at] + slope * v[k] : slope * m_bar[at];
+        v_gradients[k] += tangents ? m_dot[at] + slope * m[at] : slope * m[at];
+      }
+    }
+    WithTangent<const T> a = {moments_.data() + block.begin * AtomSize(), nullptr}, seeds = {seed, nullptr};
+    WithTangent<T> bars = {bar, nullptr};
+    if (tangents != nullptr) {
+      PointAtRows(block, rows, {tangents, rows.x.size()}, x_dot);
+      a.dot = tangent_moments_.data() + block.begin * AtomSize();
+      seeds = {m_bar, seed};
+      bars.dot = bar_dot;
+    }
+    ProductSlopesOfBlock(table_, channels, coefficients + places_.product, block.count, a, seeds, bars,
+                         sum + places_.product);
+    AddCoefficientGradients(sizes_, block.count, x, tangents ? x_dot : nullptr, WithTangent<const T>{bar, bars.dot},
+                            sum + places_.radial);
+  }
+}
+
+template <typename T>
+void ManyBodyKernel<T>::AddGradients(const AtomRows<T>& rows, absl::Span<const double> slopes, const T* tangents,
+                                     absl::Span<T> gradients) {
+  const int64_t num_atoms = rows.num_atoms(), channels = sizes_.channels;
+  const size_t size = num_atoms * channels;
+  std::fill(network_gradients_.begin(), network_gradients_.end(), T(0));
+  if (tangents == nullptr) {
+    networks_.AddEnergyGradients(network_parameters_, NetworkRows(rows), slopes, absl::MakeSpan(network_gradients_));
+  } else {
+    TakeBuffers(num_atoms, /*second_order=*/true);
+    ForEach(blocks_.size(), [&](int64_t b, int) {
+      const Block& block = blocks_[b];
+      if (IsFrozen(block.species)) return;
+      const T* const coefficients = CoefficientsOf(block.species);
+      const T* x_dot[kMomentBlock];
+      PointAtRows(block, rows, {tangents, rows.x.size()}, x_dot);
+      T* const a_dot = tangent_moments_.data() + block.begin * AtomSize();
+      MomentsOfBlock(sizes_, coefficients + places_.radial, block.count, x_dot, a_dot);
+      // Values are computed again beside their derivatives, into a place that is not read before it is overwritten.
+      ProductsOfBlock(table_, channels, coefficients + places_.product, block.count,
+                      WithTangent<const T>{moments_.data() + block.begin * AtomSize(), a_dot},
+                      WithTangent<T>{tangent_slopes_.data() + block.begin * channels,
+                                     tangent_invariants_.data() + block.begin * channels});
+    });
+    networks_.AddGradientsAndInputSlopes(network_parameters_, NetworkRows(rows), slopes,
+                                         {tangent_invariants_.data(), size}, absl::MakeSpan(network_gradients_),
+                                         {tangent_slopes_.data(), size});
+  }
+  pieces_.clear();
+  for (int64_t begin = 0, end; begin < blocks_.size(); begin = end) {
+    const int species = blocks_[begin].species;
+    for (end = begin; end < blocks_.size() && blocks_[end].species == species; ++end) {
+    }
+    if (IsFrozen(species)) continue;
+    const int64_t num_blocks = end - begin, num_pieces = std::min(num_blocks, kMaxPieces);
+    for (int64_t p = 0; p < num_pieces; ++p) {
+      pieces_.push_back({species, begin + p * num_blocks / num_pieces, begin + (p + 1) * num_blocks / num_pieces});
+    }
+  }
+  T* const sums = piece_gradients_.Take(pieces_.size() * places_.gradients_size);
+  ForEach(pieces_.size(), [&](int64_t p, int worker) {
+    T* const sum = sums + p * places_.gradients_size;
+    std::fill_n(sum, places_.gradients_size, T(0));
+    AddPiece(pieces_[p], rows, slopes.empty() ? nullptr : slopes.data(), tangents, worker, sum);
+  });
+  for (size_t p = 0, first = 0; p < pieces_.size(); ++p) {
+    if (pieces_[p].species != pieces_[first].species) first = p;
+    T* const total = sums + first * places_.gradients_size;
+    const T* const sum = sums + p * places_.gradients_size;
+    for (int64_t i = 0; p > first && i < places_.gradients_size; ++i) total[i] += sum[i];
+    if (p + 1 == pieces_.size() || pieces_[p + 1].species != pieces_[p].species) {
+      UnpackGradients(pieces_[p].species, total, gradients.data());
+    }
+  }
+}
+
+template <typename T>
+void ManyBodyKernel<T>::AddEnergyGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                           absl::Span<const double> slopes, absl::Span<T> gradients) {
+  CHECK(kept_ == Kept::kDerivatives) << "ForwardWithInputGradients comes first";
+  CheckFollows(parameters, rows, gradients);
+  AddGradients(rows, slopes, nullptr, gradients);
+}
+
+template <typename T>
+void ManyBodyKernel<T>::AddTangentGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                            absl::Span<const T> tangents, absl::Span<T> gradients) {
+  CHECK(kept_ == Kept::kDerivatives) << "ForwardWithInputGradients comes first";
+  CHECK_EQ(tangents.size(), rows.num_atoms() * shape_.num_features);
+  CheckFollows(parameters, rows, gradients);
+  AddGradients(rows, {}, tangents.data(), gradients);
+}
+
+template <typename T>
+void ManyBodyKernel<T>::AddEnergyAndTangentGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                                     absl::Span<const double> slopes, absl::Span<const T> tangents,
+                                                     absl::Span<T> gradients) {
+  CHECK(kept_ == Kept::kDerivatives) << "ForwardWithInputGradients comes first";
+  CHECK_EQ(tangents.size(), rows.num_atoms() * shape_.num_features);
+  CheckFollows(parameters, rows, gradients);
+  AddGradients(rows, slopes, tangents.data(), gradients);
+}
+
+template class ManyBodyKernel<float>;
+template class ManyBodyKernel<double>;
+
+}  // namespace rutile
