@@ -1,8 +1,8 @@
 // Times the kernel of many-body potentials, in first and second order, beside LibTorch's autograd of the definition.
 //
 // Arguments: structures (21 atoms each, a third of the first species), channels. Two species, 8 radial functions, l <=
-// 3, a network of 32 neurons with silu, one thread; items are atoms. "flop/s" counts
-// the multiplications and additions of "flop_per_atom".
+// 3, a network of 32 neurons with silu, one thread; items are atoms. "flop/s" counts the multiplications and
+// additions of "flop_per_atom".
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
