@@ -18,6 +18,7 @@ import reference  # noqa: E402  (tools/docs/reference.py reads a tool's help)
 SGD = "--optimizer=sgd --learning_rate=0.01 "
 CONVE = "--kge_model=conve --embedding_dim=16 --embedding_height=4 --embedding_width=4 --output_channels=2 "
 FORCES = "--force_weight=0.2 "
+MANY_BODY = "--potential=many-body --channels=4 --cutoff=3 "
 
 # A setting that is drawn: the domains (p: potentials, g: graphs) and its values. None: what the help says.
 DRAWN = {
@@ -49,12 +50,18 @@ DRAWN = {
     "ang_cutoff": ("p", ["--ang_cutoff=3.5", "--ang_cutoff=3.5,2.5 --ang_order=2,1"]),
     "ang_order": ("p", ["--ang_order=4"]),
     "angular": ("p", None),
+    "cutoff": ("p", ["--potential=many-body --channels=4 --cutoff=3.5"]),
+    "max_l": ("p", [MANY_BODY + "--max_l=1"]),
     "min_cutoff": ("p", ["--min_cutoff=1"]),
+    "potential": ("p", [MANY_BODY.strip()]),
+    "radial_basis": ("p", [MANY_BODY + "--radial_basis=chebyshev"]),
+    "radial_functions": ("p", [MANY_BODY + "--radial_functions=4"]),
     "rad_cutoff": ("p", ["--rad_cutoff=3.5"]),
     "rad_order": ("p", ["--rad_order=6"]),
     "species": ("p", ["--species=O,Ti"]),
     # Potential
     "activation": ("p", None),
+    "channels": ("p", ["--potential=many-body --channels=3 --cutoff=3"]),
     "atomic_energies": ("p", ["--atomic_energies=Ti=-5,O=-10"]),
     "energy_scaling": ("p", None),
     "feature_scaling": ("p", None),
@@ -238,7 +245,10 @@ NOT_DRAWN = {
 
 # Only one of each set can be given: a drawn one takes the place of that of the base command.
 EXCLUSIVE = [{"validation_key", "validation_fraction", "validation_frames"},
-             {"precision", "mixed_precision"}]
+             {"precision", "mixed_precision"},
+             # Each kind of potential has a descriptor of its own.
+             {"potential", "rad_cutoff"}, {"potential", "rad_order"}, {"potential", "ang_cutoff"},
+             {"potential", "ang_order"}]
 CHOICES = re.compile(r": ((?:[\w.-]+, )*[\w.-]+ or [\w.-]+)(?=[.,;\s])")
 
 

@@ -32,11 +32,11 @@ namespace {
 AtomicData ReadData() {
   AtomicDataOptions options;
   options.descriptor.emplace();
-  options.descriptor->species = {22, 8};
-  options.descriptor->rad_order = 16;
-  options.descriptor->rad_cutoff = 8.0;
-  options.descriptor->ang_order = 4;
-  options.descriptor->ang_cutoff = 6.5;
+  options.descriptor->chebyshev().species = {22, 8};
+  options.descriptor->chebyshev().rad_order = 16;
+  options.descriptor->chebyshev().rad_cutoff = 8.0;
+  options.descriptor->chebyshev().ang_order = 4;
+  options.descriptor->chebyshev().ang_cutoff = 6.5;
   return *AtomicData::Read({"data/tio2-pbe/tio2-pbe.extxyz"}, options);
 }
 

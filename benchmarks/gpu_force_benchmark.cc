@@ -26,16 +26,16 @@ namespace {
 AtomicData DataOf(int64_t which) {
   AtomicDataOptions options;
   options.descriptor.emplace();
-  options.descriptor->species = {22, 8};
+  options.descriptor->chebyshev().species = {22, 8};
   if (which == 0) {
-    options.descriptor->rad_order = 5;
-    options.descriptor->rad_cutoff = 4.0;
-    options.descriptor->ang_order = 3;
-    options.descriptor->ang_cutoff = 3.0;
+    options.descriptor->chebyshev().rad_order = 5;
+    options.descriptor->chebyshev().rad_cutoff = 4.0;
+    options.descriptor->chebyshev().ang_order = 3;
+    options.descriptor->chebyshev().ang_cutoff = 3.0;
   } else {
-    options.descriptor->ang_order = 4;
-    options.descriptor->ang_cutoff = 5;
-    options.descriptor->nearer = {{4, 3}};
+    options.descriptor->chebyshev().ang_order = 4;
+    options.descriptor->chebyshev().ang_cutoff = 5;
+    options.descriptor->chebyshev().nearer = {{4, 3}};
   }
   AtomicData data = *AtomicData::Read({"data/tio2-pbe/tio2-pbe.extxyz"}, options);
   CHECK(data.CacheNeighbors(false, "", int64_t{1} << 32, 1).ok());

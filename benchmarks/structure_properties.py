@@ -325,7 +325,8 @@ class Influence(Property):
     base = {"batch_size": WHOLE, "optimizer": "--optimizer=sgd", "max_epochs": "--max_epochs=1",
             "keep_every_epochs": "--keep_every_epochs=1", "learning_rate": ""}
     only = {"config_weights", "weight_key", "config_key", "energy_weight", "force_weight", "stress_weight", "loss",
-            "activation", "hidden", "feature_scaling",
+            "activation", "hidden", "feature_scaling", "potential", "cutoff", "channels", "max_l", "radial_basis",
+            "radial_functions",
             "energy_scaling", "atomic_energies", "max_forces", "max_energy", "huber_delta",
             "huber_delta_force", "huber_delta_stress", "species", "min_cutoff", "ang_cutoff", "ang_order", "rad_order",
             "seed", "energy_key", "force_key", "stress_key", "virial_key", "validation_fraction", "test_fraction",

@@ -3,7 +3,7 @@
 //
 // Example:
 //
-//   ChebyshevOptions options;
+//   DescriptorOptions options;
 //   options.species = {22, 8};  // Ti, O
 //   RETURN_IF_ERROR(options.Validate());
 //   const auto descriptor = MakeDescriptor(options, AngularMethod::kMoments);  // descriptor_factory.h

@@ -10,7 +10,13 @@ double ShareWithin(double cutoff, double list_cutoff) { return std::min(1.0, std
 
 }  // namespace
 
-DescriptorCost::DescriptorCost(const ChebyshevOptions& options, AngularMethod method, int bytes, double list_cutoff) {
+DescriptorCost::DescriptorCost(const DescriptorOptions& of_any_kind, AngularMethod method, int bytes,
+                               double list_cutoff) {
+  if (!of_any_kind.is_chebyshev()) {
+    parts_.emplace_back(of_any_kind.moments(), list_cutoff);
+    return;
+  }
+  const ChebyshevOptions& options = of_any_kind.chebyshev();
   parts_.emplace_back(options.Outermost(), method, bytes, list_cutoff);
   for (size_t k = 0; k < options.nearer.size(); ++k) parts_.emplace_back(options.Nearer(k), method, bytes, list_cutoff);
 }
@@ -51,6 +57,16 @@ DescriptorCost::Part::Part(const ChebyshevOptions& options, AngularMethod method
   features.atom = sums * (harmonics * 3 + rows) + 2 * sums * (rows + harmonics);
   vjp.atom = 2 * sums * harmonics + sums * (harmonics * 3 + rows * 4);
   jvp.atom = sums * (harmonics * 3 + rows) + sums * (4 * rows + 2 * harmonics);
+}
+
+// Radial functions by a recurrence, harmonics and their gradients as polynomials; then each harmonic with each radial
+// function.
+DescriptorCost::Part::Part(const MomentOptions& options, double list_cutoff)
+    : radial_share(ShareWithin(options.cutoff, list_cutoff)), angular_share(radial_share) {
+  const double harmonics = (options.max_l + 1) * (options.max_l + 1), radial = options.num_radial;
+  const double values = 10 + 30 + 4 * radial + 3 * harmonics;
+  features.radial = values + 2 * harmonics * radial;
+  vjp.radial = jvp.radial = values + 4 * radial + 6 * harmonics + 4 * harmonics * radial + 30;
 }
 
 int64_t DescriptorCost::Count(Operations Part::*operations, int64_t atoms, int64_t pairs) const {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor_options.h"
 
 namespace rutile {
 
@@ -18,7 +18,7 @@ namespace rutile {
 class DescriptorCost {
  public:
   // bytes: the size of a number, 4 or 8.
-  DescriptorCost(const ChebyshevOptions& options, AngularMethod method, int bytes, double list_cutoff);
+  DescriptorCost(const DescriptorOptions& options, AngularMethod method, int bytes, double list_cutoff);
 
   // Return the operations for one structure of DescriptorDerivatives::Features, and of Vjp and Jvp after it.
   int64_t Features(int64_t atoms, int64_t pairs) const { return Count(&Part::features, atoms, pairs); }
@@ -32,6 +32,7 @@ class DescriptorCost {
   // The cost for options without `nearer`.
   struct Part {
     Part(const ChebyshevOptions& options, AngularMethod method, int bytes, double list_cutoff);
+    Part(const MomentOptions& options, double list_cutoff);
     int64_t Count(const Operations& operations, int64_t atoms, int64_t pairs) const;
 
     double radial_share, angular_share;  // of the pairs in the lists

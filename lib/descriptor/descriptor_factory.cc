@@ -5,6 +5,8 @@
 
 #include "lib/descriptor/chebyshev_derivatives.h"
 #include "lib/descriptor/chebyshev_descriptor.h"
+#include "lib/descriptor/moment_derivatives.h"
+#include "lib/descriptor/moment_descriptor.h"
 #include "lib/descriptor/nearer_sets.h"
 
 namespace rutile {
@@ -21,7 +23,9 @@ auto MakeParts(const ChebyshevOptions& options, const Make& make) {
 
 }  // namespace
 
-std::unique_ptr<const Descriptor> MakeDescriptor(const ChebyshevOptions& options, AngularMethod method) {
+std::unique_ptr<const Descriptor> MakeDescriptor(const DescriptorOptions& of_any_kind, AngularMethod method) {
+  if (!of_any_kind.is_chebyshev()) return MakeMomentDescriptor(of_any_kind.moments());
+  const ChebyshevOptions& options = of_any_kind.chebyshev();
   const auto make = [method](const ChebyshevOptions& part) -> std::unique_ptr<const Descriptor> {
     return std::make_unique<ChebyshevDescriptor>(part, method);
   };
@@ -30,16 +34,18 @@ std::unique_ptr<const Descriptor> MakeDescriptor(const ChebyshevOptions& options
 }
 
 template <typename T>
-std::unique_ptr<const DescriptorDerivatives<T>> MakeDescriptorDerivatives(const ChebyshevOptions& options,
+std::unique_ptr<const DescriptorDerivatives<T>> MakeDescriptorDerivatives(const DescriptorOptions& of_any_kind,
                                                                           AngularMethod method) {
+  if (!of_any_kind.is_chebyshev()) return MakeMomentDerivatives<T>(of_any_kind.moments());
+  const ChebyshevOptions& options = of_any_kind.chebyshev();
   const auto make = [method](const ChebyshevOptions& part) { return MakeChebyshevDerivatives<T>(part, method); };
   if (options.nearer.empty()) return make(options);
   return MakeDerivativesOfSets<T>(options, MakeParts(options, make));
 }
 
-template std::unique_ptr<const DescriptorDerivatives<float>> MakeDescriptorDerivatives(const ChebyshevOptions&,
+template std::unique_ptr<const DescriptorDerivatives<float>> MakeDescriptorDerivatives(const DescriptorOptions&,
                                                                                        AngularMethod);
-template std::unique_ptr<const DescriptorDerivatives<double>> MakeDescriptorDerivatives(const ChebyshevOptions&,
+template std::unique_ptr<const DescriptorDerivatives<double>> MakeDescriptorDerivatives(const DescriptorOptions&,
                                                                                         AngularMethod);
 
 }  // namespace rutile

@@ -39,7 +39,7 @@ absl::StatusOr<FeatureFile> DecodeFeatures(TensorFile tensor_file) {
   result.file = std::move(tensor_file);
   const TensorFile& file = result.file;
   ASSIGN_OR_RETURN(const auto sizes, CheckSchema(FeatureSchema(), file));
-  absl::StatusOr<ChebyshevOptions> descriptor = ChebyshevOptions::FromJson(file.metadata.at("descriptor"));
+  absl::StatusOr<DescriptorOptions> descriptor = DescriptorOptions::FromJson(file.metadata.at("descriptor"));
   if (!descriptor.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat(file.path, ": metadata \"descriptor\": ", descriptor.status().message()));
@@ -50,7 +50,7 @@ absl::StatusOr<FeatureFile> DecodeFeatures(TensorFile tensor_file) {
                                                    " columns, but its descriptor has ",
                                                    result.descriptor.num_features(), " features"));
   }
-  RETURN_IF_ERROR(DecodeStructures(sizes, result.descriptor.species, &result));
+  RETURN_IF_ERROR(DecodeStructures(sizes, result.descriptor.species(), &result));
   const Tensor& feature = file.tensors.At("feature");
   if (!(feature.dtype() == DType::kF32 ? AllFinite(feature.values<float>()) : AllFinite(feature.values<double>()))) {
     return absl::InvalidArgumentError(
@@ -61,7 +61,7 @@ absl::StatusOr<FeatureFile> DecodeFeatures(TensorFile tensor_file) {
 
 struct FeatureWriter::State {
   StructureFileWriter writer;
-  ChebyshevOptions descriptor;
+  DescriptorOptions descriptor;
   std::map<uint8_t, double> atomic_energies;
 };
 
@@ -69,7 +69,7 @@ FeatureWriter::FeatureWriter(std::unique_ptr<State> state) : state_(std::move(st
 FeatureWriter::FeatureWriter(FeatureWriter&&) noexcept = default;
 FeatureWriter::~FeatureWriter() = default;
 
-absl::StatusOr<FeatureWriter> FeatureWriter::Create(absl::string_view path, const ChebyshevOptions& descriptor,
+absl::StatusOr<FeatureWriter> FeatureWriter::Create(absl::string_view path, const DescriptorOptions& descriptor,
                                                     DType precision, const std::map<uint8_t, double>& atomic_energies,
                                                     bool weights) {
   ASSIGN_OR_RETURN(StructureFileWriter writer, StructureFileWriter::Create(path, weights));

@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor_options.h"
 #include "lib/neighbor/structure_file.h"
 #include "lib/structure/structure.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -27,7 +27,7 @@ const Schema& FeatureSchema();
 
 // The contents of a file, with tensors checked against the schema and metadata decoded.
 struct FeatureFile : StructureFile {
-  ChebyshevOptions descriptor;
+  DescriptorOptions descriptor;
 };
 
 // Reads a file. NOT_FOUND, or INVALID_ARGUMENT naming file, tensor and rule (also: offsets that do not rise from 0 to
@@ -40,7 +40,7 @@ absl::StatusOr<FeatureFile> DecodeFeatures(TensorFile file);
 class FeatureWriter {
  public:
   // Starts a file. precision: F32 or F64, the type of the features. weights: true if structures have weights.
-  static absl::StatusOr<FeatureWriter> Create(absl::string_view path, const ChebyshevOptions& descriptor,
+  static absl::StatusOr<FeatureWriter> Create(absl::string_view path, const DescriptorOptions& descriptor,
                                               DType precision, const std::map<uint8_t, double>& atomic_energies,
                                               bool weights = false);
   FeatureWriter(FeatureWriter&&) noexcept;

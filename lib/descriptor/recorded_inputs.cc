@@ -13,10 +13,10 @@
 
 namespace rutile {
 
-absl::StatusOr<std::optional<ChebyshevOptions>> RecordedDescriptor(const TensorFile& file) {
+absl::StatusOr<std::optional<DescriptorOptions>> RecordedDescriptor(const TensorFile& file) {
   const auto found = file.metadata.find("descriptor");
   if (found == file.metadata.end()) return std::nullopt;
-  absl::StatusOr<ChebyshevOptions> descriptor = ChebyshevOptions::FromJson(found->second);
+  absl::StatusOr<DescriptorOptions> descriptor = DescriptorOptions::FromJson(found->second);
   if (!descriptor.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat(file.path, ": metadata \"descriptor\": ", descriptor.status().message()));
@@ -25,13 +25,13 @@ absl::StatusOr<std::optional<ChebyshevOptions>> RecordedDescriptor(const TensorF
     ASSIGN_OR_RETURN(const std::vector<std::string> symbols, ParseStrings(file, "species"));
     std::vector<uint8_t> species;
     for (const std::string& symbol : symbols) species.push_back(AtomicNumber(symbol));
-    if (species != descriptor->species) {
+    if (species != descriptor->species()) {
       return absl::InvalidArgumentError(absl::StrCat(file.path, ": metadata \"species\" is ",
                                                      file.metadata.at("species"),
                                                      ", but the descriptor's species are others: ", found->second));
     }
   }
-  return std::optional<ChebyshevOptions>(*std::move(descriptor));
+  return std::optional<DescriptorOptions>(*std::move(descriptor));
 }
 
 absl::StatusOr<RecordedInputs> ReadRecordedInputs(absl::Span<const std::string> inputs) {
@@ -40,7 +40,7 @@ absl::StatusOr<RecordedInputs> ReadRecordedInputs(absl::Span<const std::string> 
     if (!LooksLikeTensorFile(path)) continue;
     ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(path));
     RETURN_IF_ERROR(CheckFileKind(NeighborSchema().kind, file));
-    ASSIGN_OR_RETURN(const std::optional<ChebyshevOptions> descriptor, RecordedDescriptor(file));
+    ASSIGN_OR_RETURN(const std::optional<DescriptorOptions> descriptor, RecordedDescriptor(file));
     if (descriptor.has_value() && result.descriptor.has_value() && *descriptor != *result.descriptor) {
       return absl::InvalidArgumentError(
           absl::StrCat(path, ": its descriptor is ", descriptor->ToJson(), ", but that of ", result.descriptor_path,

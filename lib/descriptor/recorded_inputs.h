@@ -10,18 +10,18 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor_options.h"
 #include "lib/tensorfile/tensor_file.h"
 
 namespace rutile {
 
 // Returns the descriptor that a file of neighbors recorded, or nothing. INVALID_ARGUMENT, naming the file, if the
 // record is not a valid descriptor or does not fit the file's species.
-absl::StatusOr<std::optional<ChebyshevOptions>> RecordedDescriptor(const TensorFile& file);
+absl::StatusOr<std::optional<DescriptorOptions>> RecordedDescriptor(const TensorFile& file);
 
 struct RecordedInputs {
-  std::string path;                            // of the first file of neighbors, or ""
-  std::optional<ChebyshevOptions> descriptor;  // of the first file that recorded one
+  std::string path;                             // of the first file of neighbors, or ""
+  std::optional<DescriptorOptions> descriptor;  // of the first file that recorded one
   std::string descriptor_path;
   std::string config_key, weight_key;         // of the first file of neighbors
   std::map<uint8_t, double> atomic_energies;  // eV, of the first file of neighbors

@@ -26,7 +26,7 @@ absl::StatusOr<std::shared_ptr<const MdModel>> MdModel::Open(absl::Span<const st
   for (Potential& potential : model->potentials_) {
     if (precision != 0) potential = WithPrecision(potential, precision == 32 ? DType::kF32 : DType::kF64);
   }
-  for (const uint8_t element : model->potentials_[0].descriptor.species) {
+  for (const uint8_t element : model->potentials_[0].descriptor.species()) {
     model->symbols_.emplace_back(ElementSymbol(element));
   }
   return model;

@@ -93,7 +93,7 @@ TEST(RutileTest, FilesThatAreNoModels) {
   EXPECT_THAT(OpenError({good.c_str(), nullptr}, RUTILE_INVALID_ARGUMENT), HasSubstr("paths[1]"));
 
   Potential other = SmallTiO2Potential(2);
-  other.descriptor.rad_cutoff = 5;
+  other.descriptor.chebyshev().rad_cutoff = 5;
   const std::string another = WriteTestPotential(other, "another");
   EXPECT_THAT(OpenError({good.c_str(), another.c_str()}, RUTILE_INVALID_ARGUMENT),
               AllOf(HasSubstr("another.safetensors"), HasSubstr("descriptor")));

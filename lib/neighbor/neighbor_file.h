@@ -46,7 +46,7 @@ const Schema& NeighborSchema();
 struct NeighborFile : StructureFile {
   double cutoff = 0;             // Angstrom; the file contains all pairs up to this distance
   std::vector<uint8_t> species;  // atomic numbers that the tensor `species` indexes
-  std::string descriptor;        // as in features files (ChebyshevOptions::FromJson), or "" if none was recorded
+  std::string descriptor;        // as in features files (DescriptorOptions::FromJson), or "" if none was recorded
   double triplet_cutoff = 0;     // Angstrom; 0: no triplets
 
   absl::Span<const int64_t> atom_offset;            // [S + 1]

@@ -14,6 +14,16 @@ NetworkCost::NetworkCost(const NetworkShape& shape) {
   input_gradients = 2 * weights + nodes;
   backward = 2 * weights + 2 * inner + nodes;
   tangent_gradients = 2 * weights + 4 * weights + 4 * inner + 4 * nodes;
+  if (!shape.has_moments()) return;
+  // Each pass contracts the moments with the coefficients or goes back through them, and sweeps over the monomials of
+  // the products, most of which are cubic; a sweep with tangents costs about three without.
+  static constexpr int64_t kCubic[] = {1, 4, 25, 77, 238};  // monomials for max_l = 0, 1, ...
+  const int64_t contraction = 2 * int64_t{shape.moments.channels} * shape.num_features;
+  const int64_t sweep = 4 * kCubic[shape.moments.max_l] * shape.moments.channels;
+  forward += contraction + sweep;
+  input_gradients += contraction + 2 * sweep;
+  backward += contraction + 3 * sweep;
+  tangent_gradients += 3 * contraction + 9 * sweep;
 }
 
 }  // namespace rutile

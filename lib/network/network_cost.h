@@ -9,9 +9,8 @@
 
 namespace rutile {
 
-// Operations of NetworkKernel's passes for one atom. A multiplication and an addition of a matrix product count one
-// each. Each hidden node and each of its derivatives counts kActivation, about the cost of a polynomial for tanh.
-// Of a shape with moments it counts the networks alone.
+// Operations of the passes of an AtomKernel for one atom. A multiplication and an addition of a matrix product count
+// one each. Each hidden node and each of its derivatives counts kActivation, about the cost of a polynomial for tanh.
 struct NetworkCost {
   explicit NetworkCost(const NetworkShape& shape);
 

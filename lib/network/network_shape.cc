@@ -20,7 +20,8 @@ absl::Status ValidateMoments(const NetworkShape& shape) {
   const MomentShape& m = shape.moments;
   if (m.channels == 0) return absl::OkStatus();
   if (m.channels < 0 || m.channels > kMostChannels) return OutOfRange("--channels", m.channels, 1, kMostChannels);
-  if (m.num_radial < 1 || m.num_radial > kMostRadial) return OutOfRange("--num_radial", m.num_radial, 1, kMostRadial);
+  if (m.num_radial < 1 || m.num_radial > kMostRadial)
+    return OutOfRange("--radial_functions", m.num_radial, 1, kMostRadial);
   if (m.max_l < 0 || m.max_l > kMostL) return OutOfRange("--max_l", m.max_l, 0, kMostL);
   if (shape.num_features != shape.MomentFeatures()) {
     return absl::InvalidArgumentError(absl::StrCat("a network with --channels=", m.channels, " has ",

@@ -50,7 +50,7 @@ struct NetworkShape {
   MomentShape moments = {};
 
   // INVALID_ARGUMENT naming --hidden: a layer has no nodes or more than 4096, or there are more than 16 layers; or
-  // naming --channels, --num_radial or --max_l: out of range, or num_features is not MomentFeatures().
+  // naming --channels, --radial_functions or --max_l: out of range, or num_features is not MomentFeatures().
   absl::Status Validate() const;
 
   bool has_moments() const { return moments.channels > 0; }

@@ -60,7 +60,7 @@ TEST(NetworkShapeTest, RefusesMomentsOutOfRange) {
   };
   EXPECT_THAT(message(256, {513, 8, 3}), HasSubstr("--channels=513"));
   EXPECT_THAT(message(256, {-1, 8, 3}), HasSubstr("--channels=-1"));
-  EXPECT_THAT(message(256, {16, 0, 3}), HasSubstr("--num_radial=0"));
+  EXPECT_THAT(message(256, {16, 0, 3}), HasSubstr("--radial_functions=0"));
   EXPECT_THAT(message(256, {16, 8, 5}), HasSubstr("--max_l=5"));
   EXPECT_THAT(message(255, {16, 8, 3}), HasSubstr("255 features"));
   EXPECT_EQ(message(256, {16, 8, 3}), "");

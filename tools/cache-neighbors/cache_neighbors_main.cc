@@ -26,10 +26,8 @@
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
 
-DEFINE_double(cutoff, 0,
-              "Neighbors up to here, in Angstrom, at most 20: any descriptor with shorter cutoffs can be made of "
-              "them. Instead of the descriptor's flags. Pairs, time and size grow with its cube.");
-DEFINE_validator(cutoff, [](const char*, double value) { return value >= 0 && value <= rutile::kLongestCutoff; });
+DECLARE_double(cutoff);
+DECLARE_string(potential);
 DEFINE_bool(triplets, false,
             "Add triplets of atoms within --ang_cutoff, for --angular=triplets. They take a hundred times the space.");
 DEFINE_string(vectors, "none",
@@ -46,9 +44,10 @@ namespace {
 const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
 absl::Status DescriptorOrCutoff(CacheNeighborsOptions* options) {
-  if (FlagGiven("cutoff")) {
+  if (FlagGiven("cutoff") && FLAGS_potential == "chebyshev") {
     if (FLAGS_cutoff == 0) return absl::InvalidArgumentError("--cutoff=0: expected a distance in Angstrom");
-    for (const char* flag : {"species", "rad_order", "rad_cutoff", "ang_order", "min_cutoff", "fingerprints"}) {
+    for (const char* flag : {"species", "rad_order", "rad_cutoff", "ang_order", "min_cutoff", "fingerprints",
+                             "radial_functions", "max_l", "radial_basis"}) {
       if (!FlagGiven(flag)) continue;
       return absl::InvalidArgumentError(absl::StrCat(
           "--cutoff and --", flag, ": give a cutoff alone, for any descriptor, or the descriptor, which is recorded"));
@@ -70,12 +69,16 @@ absl::Status DescriptorOrCutoff(CacheNeighborsOptions* options) {
     return absl::InvalidArgumentError(
         "needs --cutoff, in Angstrom, or the descriptor: --species=Ti,O and its other flags");
   }
-  ASSIGN_OR_RETURN(const ChebyshevOptions descriptor, DescriptorOptionsFromFlags());
+  ASSIGN_OR_RETURN(const DescriptorOptions descriptor, DescriptorOptionsFromFlags());
   options->cutoff = descriptor.cutoff();
-  options->species = descriptor.species;
+  options->species = descriptor.species();
   options->descriptor = descriptor.ToJson();
-  options->min_cutoff = descriptor.min_cutoff;
-  if (FLAGS_triplets) options->triplet_cutoff = descriptor.ang_cutoff;
+  options->min_cutoff = descriptor.min_cutoff();
+  if (!FLAGS_triplets) return absl::OkStatus();
+  if (descriptor.triplet_cutoff() == 0) {
+    return absl::InvalidArgumentError("--triplets: --potential=many-body has no use for them; leave the flag out");
+  }
+  options->triplet_cutoff = descriptor.triplet_cutoff();
   return absl::OkStatus();
 }
 

@@ -62,7 +62,7 @@ echo 60 > beyond.txt
 expect_error 1 'beyond.txt: structure 60 of 60 does not exist' \
   $train $flags --test_frames=beyond.txt --output_dir=no s.extxyz
 echo 40 > one.txt
-expect_error 1 'structure 40 (s.extxyz#40) is in the lists of --test_frames and of --validation_frames' \
+expect_error 1 'structure 40 (s.extxyz#40) is in the sets that flags name for validation and for test' \
   $train $flags --test_frames=ten.txt --validation_frames=one.txt --output_dir=no s.extxyz
 
 # Limits that leave nothing are named, with the range of what they were compared with.

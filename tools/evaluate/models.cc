@@ -74,23 +74,37 @@ void WarnOfUnfinishedRun(absl::string_view path, const Metadata& metadata) {
                             ": it was stopped, or is still training; train --resume goes on with it"));
 }
 
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+void AddDescriptorFacts(const DescriptorOptions& descriptor, Facts* facts) {
+  if (!descriptor.is_chebyshev()) {
+    const MomentOptions& m = descriptor.moments();
+    facts->emplace_back("moments",
+                        absl::StrFormat("%d %s functions, harmonics to l = %d, cutoff %g Å", m.num_radial,
+                                        m.basis == RadialBasis::kBessel ? "Bessel" : "Chebyshev", m.max_l, m.cutoff));
+    return;
+  }
+  const ChebyshevOptions& d = descriptor.chebyshev();
+  facts->emplace_back("radial", absl::StrFormat("order %d, cutoff %g Å", d.rad_order, d.rad_cutoff));
+  std::string angular = absl::StrFormat("order %d, cutoff %g Å", d.ang_order, d.ang_cutoff);
+  for (const AngularSet& set : d.nearer) {
+    absl::StrAppendFormat(&angular, "; order %d, cutoff %g Å", set.order, set.cutoff);
+  }
+  facts->emplace_back("angular", angular);
+}
+
 std::vector<std::pair<std::string, std::string>> ModelFacts(const Models& models) {
   const Potential& first = models.potentials[0];
-  const ChebyshevOptions& d = first.descriptor;
+  const DescriptorOptions& d = first.descriptor;
   std::vector<std::pair<std::string, std::string>> facts;
   if (models.paths.size() > 1) {
     facts.emplace_back("committee", absl::StrCat(models.paths.size(), " members; predictions are their mean"));
   }
   facts.emplace_back("file", absl::StrJoin(models.paths, ", "));
-  facts.emplace_back("species", absl::StrJoin(d.species, ", ", [](std::string* out, uint8_t z) {
+  facts.emplace_back("species", absl::StrJoin(d.species(), ", ", [](std::string* out, uint8_t z) {
                        absl::StrAppend(out, ElementSymbol(z));
                      }));
-  facts.emplace_back("radial", absl::StrFormat("order %d, cutoff %g Å", d.rad_order, d.rad_cutoff));
-  std::string angular = absl::StrFormat("order %d, cutoff %g Å", d.ang_order, d.ang_cutoff);
-  for (const AngularSet& set : d.nearer) {
-    absl::StrAppendFormat(&angular, "; order %d, cutoff %g Å", set.order, set.cutoff);
-  }
-  facts.emplace_back("angular", angular);
+  AddDescriptorFacts(d, &facts);
   for (size_t m = 0; m < models.potentials.size(); ++m) {
     const Potential& p = models.potentials[m];
     std::string network = absl::StrCat(p.shape.num_features, "-", absl::StrJoin(p.shape.hidden, "-"),
@@ -103,8 +117,8 @@ std::vector<std::pair<std::string, std::string>> ModelFacts(const Models& models
     }
     facts.emplace_back(models.potentials.size() > 1 ? absl::StrCat("network ", m + 1) : "network", network);
   }
-  for (size_t s = 0; s < d.species.size(); ++s) {
-    facts.emplace_back(absl::StrCat("atomic energy of ", ElementSymbol(d.species[s])),
+  for (size_t s = 0; s < d.species().size(); ++s) {
+    facts.emplace_back(absl::StrCat("atomic energy of ", ElementSymbol(d.species()[s])),
                        Decimal(first.atomic_energies[s], 6) + " eV");
   }
   return facts;

@@ -64,6 +64,12 @@ absl::Status RunFeaturize(const ToolRun& run) {
   } else {
     ASSIGN_OR_RETURN(options.descriptor, DescriptorOptionsFromFlags());
   }
+  if (!options.descriptor.is_chebyshev()) {
+    return absl::InvalidArgumentError(
+        "--potential=many-body has no features to keep: its moments change with every rotation, and train computes "
+        "them "
+        "faster than it reads them; give train the structures, or neighbors made by cache-neighbors");
+  }
   options.angular = AngularMethodFromFlags();
   ASSIGN_OR_RETURN(const Precision precision, kPrecisionNames.Parse(FLAGS_precision));
   options.precision = DTypeOf(precision);
@@ -77,8 +83,8 @@ absl::Status RunFeaturize(const ToolRun& run) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   progress.Finish();
 
-  PrintNearWarning(stats.too_close, stats.first_too_close, options.descriptor.min_cutoff);
-  PrintStreamWarnings("features", options, options.descriptor.species, stats);
+  PrintNearWarning(stats.too_close, stats.first_too_close, options.descriptor.min_cutoff());
+  PrintStreamWarnings("features", options, options.descriptor.species(), stats);
   check.PrintWarnings();
   PrintMessage(
       absl::StrFormat("%d structures, %d atoms, %.1f neighbors per atom within %g Angstrom, %d features; %s; "

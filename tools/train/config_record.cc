@@ -14,7 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "lib/base/machine.h"
 #include "lib/base/version.h"
-#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor_options.h"
 #include "lib/network/network_shape.h"
 #include "lib/structure/element.h"
 #include "lib/task/eager_options.h"
@@ -31,18 +31,15 @@ bool IsAboutTheDirectory(const std::string& flag) {
   return flag == "resume" || flag == "override" || flag == "overwrite";
 }
 
-std::string Species(const ChebyshevOptions& descriptor) {
-  return absl::StrJoin(descriptor.species, ",",
+std::string Species(const DescriptorOptions& descriptor) {
+  return absl::StrJoin(descriptor.species(), ",",
                        [](std::string* out, uint8_t element) { absl::StrAppend(out, ElementSymbol(element)); });
 }
 
-void ResolveDescriptor(const ChebyshevOptions& descriptor, absl::string_view origin, FlagSettings* settings) {
+void ResolveDescriptor(const DescriptorOptions& descriptor, absl::string_view origin, FlagSettings* settings) {
   settings->Resolve("species", Species(descriptor), origin);
-  settings->Resolve("rad_order", absl::StrCat(descriptor.rad_order), origin);
-  settings->Resolve("rad_cutoff", absl::StrCat(descriptor.rad_cutoff), origin);
-  settings->Resolve("ang_order", descriptor.AngularOrders(), origin);
-  settings->Resolve("ang_cutoff", descriptor.AngularCutoffs(), origin);
-  settings->Resolve("min_cutoff", absl::StrCat(descriptor.min_cutoff), origin);
+  for (const auto& [flag, value] : DescriptorFlagValues(descriptor)) settings->Resolve(flag, value, origin);
+  settings->Resolve("min_cutoff", absl::StrCat(descriptor.min_cutoff()), origin);
 }
 
 Json Versions(const Machine& machine) {

@@ -37,6 +37,13 @@ absl::StatusOr<std::optional<Potential>> InitialModelFromFlags(const TrainerOpti
         "--init_from=", FLAGS_init_from, ": its networks are --hidden=", absl::StrJoin(shape.hidden, ","),
         " --activation=", kActivationNames.Name(shape.activation), ": give these, or leave both flags out"));
   }
+  if (shape.has_moments()) {
+    if (FlagGiven("channels") && task->channels != shape.moments.channels) {
+      return absl::InvalidArgumentError(absl::StrCat("--init_from=", FLAGS_init_from, ": it has --channels=",
+                                                     shape.moments.channels, ": give that, or leave the flag out"));
+    }
+    task->channels = shape.moments.channels;
+  }
   task->hidden = shape.hidden;
   task->activation = shape.activation;
   return model;

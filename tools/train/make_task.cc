@@ -22,7 +22,7 @@ absl::StatusOr<TrainingTask> Make(const AtomicData& data, const AtomisticTaskOpt
 }  // namespace
 
 bool LearnsFromKeptFeatures(const AtomicData& data, const AtomisticTaskOptions& options) {
-  return options.loss.force_weight == 0 && options.loss.stress_weight == 0 &&
+  return data.descriptor().is_chebyshev() && options.loss.force_weight == 0 && options.loss.stress_weight == 0 &&
          (data.has_features() || options.cached_features);
 }
 

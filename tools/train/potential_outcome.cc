@@ -21,6 +21,7 @@
 #include "lib/potential/data/structure_list.h"
 #include "lib/potential/model/atomistic_model.h"
 #include "lib/potential/model/label_range.h"
+#include "lib/potential/model/moment_scaling.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/potential/prediction/predict_data.h"
 #include "lib/structure/element.h"
@@ -91,6 +92,15 @@ void WarnOfEqualEnergies(const AtomisticModel& model, size_t num_structures) {
                             "nothing from them"));
 }
 
+void WarnOfUnseenPairs(const MomentOptions& options, const AtomisticModel& model, int center) {
+  for (int neighbor = 0; neighbor < static_cast<int>(options.species.size()); ++neighbor) {
+    if (!IsUnseenPair(options, model.feature_scaling(), center, neighbor)) continue;
+    PrintWarning(absl::StrCat("no training atom of ", ElementSymbol(options.species[center]), " has a neighbor of ",
+                              ElementSymbol(options.species[neighbor]), " within ", options.cutoff,
+                              " Angstrom: the potential does not see such neighbors"));
+  }
+}
+
 void WarnOfStressLeftOut(const AtomicData& data, const LossOptions& loss, const std::vector<int64_t>& train) {
   if (loss.stress_weight <= 0) return;
   const int64_t left_out = std::count_if(train.begin(), train.end(),
@@ -103,7 +113,7 @@ void WarnOfStressLeftOut(const AtomicData& data, const LossOptions& loss, const 
 }  // namespace
 
 void PrintFacts(const AtomicData& data, const TrainingTask& task, const LossOptions& loss, const Split& split) {
-  const std::vector<uint8_t>& species = data.descriptor().species;
+  const std::vector<uint8_t>& species = data.descriptor().species();
   std::string energies;
   for (size_t s = 0; s < species.size(); ++s) {
     absl::StrAppend(&energies, " ", ElementSymbol(species[s]), " ", Decimal(task.model->atomic_energies()[s], 4),
@@ -122,6 +132,10 @@ void PrintFacts(const AtomicData& data, const TrainingTask& task, const LossOpti
   for (size_t s = 0; s < species.size(); ++s) {
     if (task.model->feature_range().min[s * num_features] == std::numeric_limits<double>::infinity()) {
       PrintWarning(absl::StrCat("no training atom is ", ElementSymbol(species[s]), ", whose network learns nothing"));
+      continue;
+    }
+    if (!data.descriptor().is_chebyshev()) {
+      WarnOfUnseenPairs(data.descriptor().moments(), *task.model, static_cast<int>(s));
       continue;
     }
     const std::vector<int> constant = task.model->feature_scaling().ConstantFeatures(static_cast<int>(s));

@@ -198,6 +198,16 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   ASSIGN_OR_RETURN(const std::optional<Potential> model, InitialModelFromFlags(options, &task_options));
   ASSIGN_OR_RETURN(AtomicData data,
                    ReadTrainingData(inputs, task_options.atomic_energies, DescriptorDefaultsOf(preset)));
+  if (data.descriptor().is_chebyshev()) {
+    RETURN_IF_ERROR(RefuseFlags("with --potential=chebyshev", {"channels"}));
+    task_options.channels = 0;
+  } else if (preset == Preset::kAenet) {
+    return absl::InvalidArgumentError("--preset=aenet: aenet has no --potential=many-body; leave one of them out");
+  } else if (options.compile_mode == CompileMode::kScript) {
+    return absl::InvalidArgumentError(
+        "--compile_mode=script has networks of Chebyshev features alone: leave it out, or use none, with "
+        "--potential=many-body");
+  }
   const bool data64 = data.has_features() && data.feature_dtype() == DType::kF64;
   ASSIGN_OR_RETURN(task_options.precision, PrecisionFromFlags(data64, factors, options));
   ASSIGN_OR_RETURN(const IsolatedAtoms isolated,

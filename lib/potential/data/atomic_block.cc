@@ -53,7 +53,7 @@ absl::StatusOr<AtomicBlock> FromFeatures(TensorFile tensor_file) {
   FillStructures(*file, &block);
   block.kind = AtomicKind::kFeatures;
   block.descriptor = file->descriptor;
-  block.elements = file->descriptor.species;
+  block.elements = file->descriptor.species();
   block.feature = file->file.tensors.At("feature");
   block.owner = file;
   return block;
@@ -66,12 +66,12 @@ absl::StatusOr<AtomicBlock> FromNeighbors(TensorFile tensor_file) {
   FillStructures(*file, &block);
   block.kind = AtomicKind::kNeighbors;
   if (!file->descriptor.empty()) {
-    absl::StatusOr<ChebyshevOptions> descriptor = ChebyshevOptions::FromJson(file->descriptor);
+    absl::StatusOr<DescriptorOptions> descriptor = DescriptorOptions::FromJson(file->descriptor);
     if (!descriptor.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat(block.path, ": metadata \"descriptor\": ", descriptor.status().message()));
     }
-    if (descriptor->species != file->species) {
+    if (descriptor->species() != file->species) {
       return absl::InvalidArgumentError(
           absl::StrCat(block.path, ": metadata \"species\" is not the list of species of its descriptor"));
     }

@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor_options.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_file.h"
 
@@ -28,10 +28,10 @@ struct AtomicBlock {
   std::vector<std::string> names;         // [S]
   std::vector<std::string> config_types;  // the values that `config` indexes
   std::string config_key;
-  std::string weight_key;                      // "" if none was given
-  std::map<uint8_t, double> atomic_energies;   // eV by atomic number; may be empty
-  std::optional<ChebyshevOptions> descriptor;  // if the file recorded one
-  std::vector<uint8_t> elements;               // the atomic numbers that `species` indexes
+  std::string weight_key;                       // "" if none was given
+  std::map<uint8_t, double> atomic_energies;    // eV by atomic number; may be empty
+  std::optional<DescriptorOptions> descriptor;  // if the file recorded one
+  std::vector<uint8_t> elements;                // the atomic numbers that `species` indexes
 
   absl::Span<const int64_t> atom_offset;                     // [S + 1]
   absl::Span<const uint8_t> species;                         // [A]

@@ -190,7 +190,7 @@ absl::Span<const double> ForceOf(const Entry& entry) {
 }  // namespace
 
 struct AtomicData::Impl {
-  ChebyshevOptions descriptor;
+  DescriptorOptions descriptor;
   std::map<uint8_t, double> atomic_energies;
   std::vector<std::string> commands;
   std::string config_key;
@@ -239,7 +239,7 @@ struct AtomicData::Impl {
     structure->name = block.names[entry.index];
     structure->element.clear();
     for (const uint8_t index : block.species.subspan(entry.first_atom, entry.atoms)) {
-      structure->element.push_back(descriptor.species[index]);
+      structure->element.push_back(descriptor.species()[index]);
     }
     structure->position.assign(position.begin(), position.end());
     std::copy_n(block.cell.begin() + 9 * entry.index, 9, structure->cell.begin());
@@ -267,18 +267,19 @@ absl::StatusOr<AtomicData> AtomicData::Read(absl::Span<const std::string> inputs
       if (!block->command.empty() && same == impl->commands.end()) impl->commands.push_back(block->command);
     }
   }
-  impl->has_triplets =
-      impl->has_pairs && std::all_of(impl->neighbors.begin(), impl->neighbors.end(), [&](const Block& block) {
-        return block->triplet_cutoff == impl->descriptor.ang_cutoff;
-      });
-  impl->entries = EntriesOf(impl->blocks, impl->descriptor.ang_cutoff);
+  impl->has_triplets = impl->has_pairs && impl->descriptor.is_chebyshev() &&
+                       std::all_of(impl->neighbors.begin(), impl->neighbors.end(), [&](const Block& block) {
+                         return block->triplet_cutoff == impl->descriptor.triplet_cutoff();
+                       });
+  impl->entries = EntriesOf(impl->blocks, impl->descriptor.triplet_cutoff());
   if (impl->has_pairs && impl->has_features) {
-    RETURN_IF_ERROR(Join(EntriesOf(impl->neighbors, impl->descriptor.ang_cutoff), /*labels=*/true, &impl->entries));
+    RETURN_IF_ERROR(
+        Join(EntriesOf(impl->neighbors, impl->descriptor.triplet_cutoff()), /*labels=*/true, &impl->entries));
   }
   const std::map<uint8_t, double>& atomic_energies =
       options.atomic_energies.empty() ? impl->atomic_energies : options.atomic_energies;
   std::vector<double> by_species;
-  for (const uint8_t element : impl->descriptor.species) {
+  for (const uint8_t element : impl->descriptor.species()) {
     const auto found = atomic_energies.find(element);
     by_species.push_back(found == atomic_energies.end() ? 0.0 : found->second);
   }
@@ -302,7 +303,7 @@ absl::StatusOr<AtomicData> AtomicData::Read(absl::Span<const std::string> inputs
   return data;
 }
 
-const ChebyshevOptions& AtomicData::descriptor() const { return impl_->descriptor; }
+const DescriptorOptions& AtomicData::descriptor() const { return impl_->descriptor; }
 const std::map<uint8_t, double>& AtomicData::atomic_energies() const { return impl_->atomic_energies; }
 const std::vector<std::string>& AtomicData::commands() const { return impl_->commands; }
 bool AtomicData::from_structures() const { return impl_->from_structures; }
@@ -420,7 +421,7 @@ absl::Status AtomicData::CacheNeighbors(bool triplets, absl::string_view cache_d
   auto impl = std::make_shared<Impl>(*impl_);
   PairCacheOptions options;
   options.cutoff = impl->descriptor.cutoff();
-  options.triplet_cutoff = triplets ? impl->descriptor.ang_cutoff : 0;
+  options.triplet_cutoff = triplets ? impl->descriptor.triplet_cutoff() : 0;
   options.max_bytes = max_bytes;
   options.num_threads = num_threads;
   const LoadStructure load = [&](int64_t s, Structure* structure) { impl->Load(impl->at(s), structure); };

@@ -25,7 +25,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor_options.h"
 #include "lib/neighbor/pair_view.h"
 #include "lib/potential/data/atomic_inputs.h"
 #include "lib/structure/structure.h"
@@ -44,7 +44,7 @@ class AtomicData {
   // structure left after the filters.
   static absl::StatusOr<AtomicData> Read(absl::Span<const std::string> inputs, const AtomicDataOptions& options);
 
-  const ChebyshevOptions& descriptor() const;
+  const DescriptorOptions& descriptor() const;
   const std::map<uint8_t, double>& atomic_energies() const;  // eV, recorded in the files; may be empty
   // Returns the commands that made the inputs, ready to be pasted into a shell; none for raw structures.
   const std::vector<std::string>& commands() const;

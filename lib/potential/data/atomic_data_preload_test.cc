@@ -39,9 +39,9 @@ class AtomicDataPreloadTest : public ::testing::TestWithParam<Preload> {
     raw_ = directory_ + "/raw.extxyz";
     EXPECT_TRUE(WriteFileAtomically(raw_, kFrames).ok());
     options_.default_descriptor.emplace();
-    options_.default_descriptor->species = {22, 8};
-    options_.default_descriptor->rad_cutoff = 3.5;
-    options_.default_descriptor->ang_cutoff = 2.5;
+    options_.default_descriptor->chebyshev().species = {22, 8};
+    options_.default_descriptor->chebyshev().rad_cutoff = 3.5;
+    options_.default_descriptor->chebyshev().ang_cutoff = 2.5;
     options_.preload.shm_root = directory_;
   }
 

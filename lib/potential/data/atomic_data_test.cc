@@ -260,11 +260,11 @@ TEST(AtomicDataTest, NeighborsThatRecordTheirDescriptor) {
   ExpectFrames(*data);
   EXPECT_EQ(data->descriptor(), Descriptor());
   AtomicDataOptions other = WithDescriptor();
-  other.descriptor->rad_order = 1;
+  other.descriptor->chebyshev().rad_order = 1;
   EXPECT_THAT(ErrorOf({path}, other), AllOf(HasSubstr("n_desc"), HasSubstr("leave")));
   std::swap(other.descriptor, other.default_descriptor);  // used only if no file recorded one
   EXPECT_EQ(AtomicData::Read({path}, other)->descriptor(), Descriptor());
-  EXPECT_EQ(AtomicData::Read({RawFile()}, other)->descriptor().rad_order, 1);
+  EXPECT_EQ(AtomicData::Read({RawFile()}, other)->descriptor().chebyshev().rad_order, 1);
 }
 
 TEST(AtomicDataTest, FeaturesAndNeighborsTogether) {
@@ -330,7 +330,7 @@ TEST(AtomicDataTest, RefusesWhatDoesNotGoTogether) {
 
 TEST(AtomicDataTest, RefusesElementsThatTheDescriptorDoesNotHave) {
   AtomicDataOptions options = WithDescriptor();
-  options.descriptor->species = {8, 1};
+  options.descriptor->chebyshev().species = {8, 1};
   EXPECT_THAT(ErrorOf({RawFile()}, options), AllOf(HasSubstr("Ti"), HasSubstr("raw.extxyz#0")));
   EXPECT_THAT(ErrorOf({NeighborsFile("n_element", Cutoff(4))}, options),
               AllOf(HasSubstr("Ti"), HasSubstr("n_element")));

@@ -31,7 +31,7 @@ std::string EnergiesText(const std::map<uint8_t, double>& energies) {
   });
 }
 
-std::string DescriptorText(const std::optional<ChebyshevOptions>& descriptor) {
+std::string DescriptorText(const std::optional<DescriptorOptions>& descriptor) {
   return descriptor.has_value() ? descriptor->ToJson() : "not recorded";
 }
 
@@ -56,8 +56,8 @@ absl::Status CheckSame(const AtomicBlock& first, const AtomicBlock& other) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<ChebyshevOptions> ChooseDescriptor(const std::vector<Block>& blocks, const AtomicDataOptions& options) {
-  const std::optional<ChebyshevOptions>& given = options.descriptor;
+absl::StatusOr<DescriptorOptions> ChooseDescriptor(const std::vector<Block>& blocks, const AtomicDataOptions& options) {
+  const std::optional<DescriptorOptions>& given = options.descriptor;
   const AtomicBlock* recorded = nullptr;
   for (const Block& block : blocks) {
     if (!block->descriptor.has_value()) continue;
@@ -74,9 +74,9 @@ absl::StatusOr<ChebyshevOptions> ChooseDescriptor(const std::vector<Block>& bloc
                                                    given->ToJson(), "; leave the descriptor's flags out"));
   }
   if (recorded != nullptr) return *recorded->descriptor;
-  const ChebyshevOptions* const chosen = given.has_value()                        ? &*given
-                                         : options.default_descriptor.has_value() ? &*options.default_descriptor
-                                                                                  : nullptr;
+  const DescriptorOptions* const chosen = given.has_value()                        ? &*given
+                                          : options.default_descriptor.has_value() ? &*options.default_descriptor
+                                                                                   : nullptr;
   if (chosen == nullptr) {
     return absl::InvalidArgumentError(
         "no descriptor is recorded in the inputs: give --species and the descriptor's other flags");
@@ -122,10 +122,10 @@ absl::Status CheckRoom(absl::Span<const std::string> paths, const PreloadOptions
 }
 
 // Reads each file in one thread. Warnings come in the order of the files.
-absl::StatusOr<std::vector<Block>> ReadStructures(std::vector<LineReader> files, const ChebyshevOptions& descriptor,
+absl::StatusOr<std::vector<Block>> ReadStructures(std::vector<LineReader> files, const DescriptorOptions& descriptor,
                                                   const AtomicDataOptions& options) {
   StructureBlockOptions block_options;
-  block_options.species = descriptor.species;
+  block_options.species = descriptor.species();
   block_options.reader = options.reader;
   block_options.config_key = options.config_key;
   block_options.weight_key = options.weight_key;
@@ -165,7 +165,7 @@ absl::Status CheckWeights(const std::vector<Block>& blocks, const std::string& w
   return absl::InvalidArgumentError(absl::StrCat("no structure has the key of --weight_key=", weight_key));
 }
 
-absl::Status CheckCutoffs(const AtomicBlock& block, const ChebyshevOptions& descriptor) {
+absl::Status CheckCutoffs(const AtomicBlock& block, const DescriptorOptions& descriptor) {
   const double needed = descriptor.cutoff();
   if (block.cutoff >= needed) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(block.path, ": holds neighbors within ", block.cutoff,
@@ -174,8 +174,8 @@ absl::Status CheckCutoffs(const AtomicBlock& block, const ChebyshevOptions& desc
 }
 
 // Returns the block with `species` indexing the descriptor's species; the block itself if it does so already.
-absl::StatusOr<Block> WithSpeciesOf(const ChebyshevOptions& descriptor, const Block& block) {
-  if (block->elements == descriptor.species) return block;
+absl::StatusOr<Block> WithSpeciesOf(const DescriptorOptions& descriptor, const Block& block) {
+  if (block->elements == descriptor.species()) return block;
   struct Remapped {
     std::vector<uint8_t> species;
     Block original;
@@ -184,8 +184,8 @@ absl::StatusOr<Block> WithSpeciesOf(const ChebyshevOptions& descriptor, const Bl
   remapped->original = block;
   std::vector<int> index(block->elements.size(), -1);
   for (size_t e = 0; e < index.size(); ++e) {
-    const auto found = std::find(descriptor.species.begin(), descriptor.species.end(), block->elements[e]);
-    if (found != descriptor.species.end()) index[e] = static_cast<int>(found - descriptor.species.begin());
+    const auto found = std::find(descriptor.species().begin(), descriptor.species().end(), block->elements[e]);
+    if (found != descriptor.species().end()) index[e] = static_cast<int>(found - descriptor.species().begin());
   }
   for (const uint8_t s : block->species) {
     if (index[s] < 0) {
@@ -196,7 +196,7 @@ absl::StatusOr<Block> WithSpeciesOf(const ChebyshevOptions& descriptor, const Bl
     remapped->species.push_back(static_cast<uint8_t>(index[s]));
   }
   AtomicBlock result = *block;
-  result.elements = descriptor.species;
+  result.elements = descriptor.species();
   result.species = remapped->species;
   result.owner = remapped;
   return std::make_shared<const AtomicBlock>(std::move(result));
@@ -243,7 +243,7 @@ absl::StatusOr<AtomicInputs> ReadAtomicInputs(absl::Span<const std::string> path
 }
 
 absl::StatusOr<std::shared_ptr<const AtomicBlock>> ReadBlock(const std::string& path,
-                                                             const ChebyshevOptions& descriptor,
+                                                             const DescriptorOptions& descriptor,
                                                              const PreloadOptions& preload) {
   ASSIGN_OR_RETURN(const FileContents contents, OpenPreloaded(path, preload));
   ASSIGN_OR_RETURN(TensorFile file, ParseTensorFile(contents.path(), contents.data(), contents.owner()));

@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lib/base/preload.h"
-#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor_options.h"
 #include "lib/potential/data/atomic_block.h"
 #include "lib/structure/structure_reader.h"
 
@@ -23,9 +23,9 @@ namespace rutile {
 
 struct AtomicDataOptions {
   // The descriptor to use; files that recorded one must agree with it. If not set, the recorded one is used.
-  std::optional<ChebyshevOptions> descriptor;
+  std::optional<DescriptorOptions> descriptor;
   // The descriptor to use if neither `descriptor` is set nor a file recorded one. One of the three is needed.
-  std::optional<ChebyshevOptions> default_descriptor;
+  std::optional<DescriptorOptions> default_descriptor;
   StructureReaderOptions reader;           // for raw structures
   std::string config_key = "config_type";  // for raw structures
   // The key of a frame under which its weight is found, or "": all weights are 1. Files must have weights of that key.
@@ -44,7 +44,7 @@ struct AtomicDataOptions {
 };
 
 struct AtomicInputs {
-  ChebyshevOptions descriptor;
+  DescriptorOptions descriptor;
   // The inputs of structures or features, in the order given; empty when all inputs are neighbors. `species` indexes
   // the descriptor's species.
   std::vector<std::shared_ptr<const AtomicBlock>> blocks;
@@ -56,7 +56,7 @@ absl::StatusOr<AtomicInputs> ReadAtomicInputs(absl::Span<const std::string> path
 
 // Reads one file of features or neighbors, with `species` indexing the descriptor's species.
 absl::StatusOr<std::shared_ptr<const AtomicBlock>> ReadBlock(const std::string& path,
-                                                             const ChebyshevOptions& descriptor,
+                                                             const DescriptorOptions& descriptor,
                                                              const PreloadOptions& preload);
 
 }  // namespace rutile

@@ -72,7 +72,7 @@ class FeatureFileSource : public FileSource {
 
  protected:
   const StructureFile& structures() const override { return file_; }
-  absl::Span<const uint8_t> species() const override { return file_.descriptor.species; }
+  absl::Span<const uint8_t> species() const override { return file_.descriptor.species(); }
   void Fill(int64_t s, SourceStructure* item) const override {
     const NamedTensors& tensors = file_.file.tensors;
     const absl::Span<const int64_t> offset = tensors.At("atom_offset").values<int64_t>();
@@ -113,7 +113,7 @@ class NeighborFileSource : public FileSource {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PredictionSource>> PredictionSource::Open(const std::string& path,
-                                                                         const ChebyshevOptions& descriptor,
+                                                                         const DescriptorOptions& descriptor,
                                                                          const StructureReaderOptions& options) {
   if (!LooksLikeTensorFile(path)) {
     ASSIGN_OR_RETURN(std::unique_ptr<StructureReader> reader, StructureReader::Open(path, options));

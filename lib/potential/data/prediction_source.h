@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor_options.h"
 #include "lib/neighbor/pair_view.h"
 #include "lib/structure/structure.h"
 #include "lib/structure/structure_reader.h"
@@ -32,7 +32,7 @@ class PredictionSource {
   // INVALID_ARGUMENT: another kind of file, features of another descriptor, neighbors to a smaller cutoff than the
   // descriptor's.
   static absl::StatusOr<std::unique_ptr<PredictionSource>> Open(const std::string& path,
-                                                                const ChebyshevOptions& descriptor,
+                                                                const DescriptorOptions& descriptor,
                                                                 const StructureReaderOptions& options);
   virtual ~PredictionSource() = default;
 

@@ -37,7 +37,7 @@ std::string NeighborPath(double cutoff) {
   return path;
 }
 
-std::string FeaturePath(const ChebyshevOptions& descriptor) {
+std::string FeaturePath(const DescriptorOptions& descriptor) {
   FeaturizeOptions featurize;
   featurize.descriptor = descriptor;
   const std::string path = ::testing::TempDir() + "/features.safetensors";
@@ -46,7 +46,7 @@ std::string FeaturePath(const ChebyshevOptions& descriptor) {
 }
 
 TEST(PredictionSourceTest, AllKindsHoldTheSameStructures) {
-  const ChebyshevOptions descriptor = SmallTiO2Potential(1).descriptor;
+  const DescriptorOptions descriptor = SmallTiO2Potential(1).descriptor;
   auto raw = PredictionSource::Open(kTio2, descriptor, {});
   auto features = PredictionSource::Open(FeaturePath(descriptor), descriptor, {});
   auto neighbors = PredictionSource::Open(NeighborPath(4.5), descriptor, {});
@@ -80,7 +80,7 @@ TEST(PredictionSourceTest, AllKindsHoldTheSameStructures) {
 }
 
 TEST(PredictionSourceTest, AsksOnceForEachStructure) {
-  const ChebyshevOptions descriptor = SmallTiO2Potential(1).descriptor;
+  const DescriptorOptions descriptor = SmallTiO2Potential(1).descriptor;
   for (const std::string& path : {std::string(kTio2), FeaturePath(descriptor)}) {
     auto source = *PredictionSource::Open(path, descriptor, {});
     int asked = 0, given = 0;
@@ -92,12 +92,12 @@ TEST(PredictionSourceTest, AsksOnceForEachStructure) {
 }
 
 TEST(PredictionSourceTest, RefusesWhatDoesNotFit) {
-  ChebyshevOptions descriptor = SmallTiO2Potential(1).descriptor;
+  DescriptorOptions descriptor = SmallTiO2Potential(1).descriptor;
   const std::string features = FeaturePath(descriptor), neighbors = NeighborPath(4.5);
   const std::string model = ::testing::TempDir() + "/model.safetensors";
   ASSERT_TRUE(WritePotential(model, SmallTiO2Potential(1)).ok());
   EXPECT_THAT(PredictionSource::Open(model, descriptor, {}).status().message(), HasSubstr("is a model, not data"));
-  descriptor.rad_cutoff = 5;
+  descriptor.chebyshev().rad_cutoff = 5;
   EXPECT_THAT(PredictionSource::Open(features, descriptor, {}).status().message(),
               HasSubstr("made with the descriptor"));
   EXPECT_THAT(PredictionSource::Open(neighbors, descriptor, {}).status().message(),

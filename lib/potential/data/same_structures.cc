@@ -8,7 +8,7 @@
 namespace rutile {
 
 absl::StatusOr<std::vector<std::string>> InputsOnce(absl::Span<const std::string> inputs,
-                                                    const ChebyshevOptions& descriptor, bool forces) {
+                                                    const DescriptorOptions& descriptor, bool forces) {
   std::vector<std::string> features, neighbors;
   for (const std::string& input : inputs) {
     if (!LooksLikeTensorFile(input)) continue;

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor_options.h"
 
 namespace rutile {
 
@@ -16,7 +16,7 @@ namespace rutile {
 // case, returns those of neighbors if forces are wanted, else those of features, which suffice for energies. Errors are
 // those of AtomicData::Read: the files do not hold the same structures, or features are of another descriptor.
 absl::StatusOr<std::vector<std::string>> InputsOnce(absl::Span<const std::string> inputs,
-                                                    const ChebyshevOptions& descriptor, bool forces);
+                                                    const DescriptorOptions& descriptor, bool forces);
 
 }  // namespace rutile
 

@@ -148,7 +148,7 @@ absl::StatusOr<ListedPlaces> PlacesOfListed(const StructureList& list, const Ato
 }
 
 absl::StatusOr<ListedNumbers> FindListedInInputs(const StructureList& list, absl::Span<const std::string> inputs,
-                                                 const ChebyshevOptions& descriptor,
+                                                 const DescriptorOptions& descriptor,
                                                  const StructureReaderOptions& reader, bool forces) {
   const bool hashed = std::any_of(list.hashes.begin(), list.hashes.end(), [](const auto& h) { return !h.empty(); });
   if (!hashed || std::find(inputs.begin(), inputs.end(), "-") != inputs.end()) return ListedNumbers{list.numbers, 0};

@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor_options.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/structure/structure_reader.h"
 
@@ -69,7 +69,7 @@ absl::StatusOr<ListedPlaces> PlacesOfListed(const StructureList& list, const Ato
 // of the same structures (InputsOnce). Reads all inputs if the list has hashes; standard input, which cannot be read
 // twice, is taken by number.
 absl::StatusOr<ListedNumbers> FindListedInInputs(const StructureList& list, absl::Span<const std::string> inputs,
-                                                 const ChebyshevOptions& descriptor,
+                                                 const DescriptorOptions& descriptor,
                                                  const StructureReaderOptions& reader, bool forces);
 
 // Says in a sentence that structures were found under other numbers; "" if none was.

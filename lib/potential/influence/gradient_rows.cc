@@ -7,6 +7,7 @@
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/descriptor/descriptor_factory.h"
+#include "lib/many_body/atom_kernel_factory.h"
 #include "lib/structure/cell.h"
 
 namespace rutile {
@@ -29,7 +30,9 @@ GradientFormulas::GradientFormulas(const Potential& potential, const LossOptions
 }
 
 GradientRows::GradientRows(const GradientFormulas& formulas)
-    : formulas_(formulas), kernel_(formulas.potential.shape), state_(formulas.derivatives->MakeState()) {}
+    : formulas_(formulas),
+      kernel_(MakeAtomKernel<double>(formulas.potential.shape)),
+      state_(formulas.derivatives->MakeState()) {}
 
 GradientRows::~GradientRows() = default;
 
@@ -71,7 +74,7 @@ absl::Status GradientRows::PrepareEnergy(const AtomicData& data, int64_t s) {
   } else {
     Standardize(data.species(s), data.features<float>(s).data());
   }
-  kernel_.Forward(formulas_.parameters, Rows(), absl::MakeSpan(&network_sum_, 1));
+  kernel_->Forward(formulas_.parameters, Rows(), absl::MakeSpan(&network_sum_, 1));
   return absl::OkStatus();
 }
 
@@ -95,8 +98,8 @@ absl::Status GradientRows::PrepareDerivatives(const AtomicData& data, int64_t s,
   direction_.resize(force_.size());
   formulas_.derivatives->Features(geometry, state_.get(), absl::MakeSpan(features_));
   Standardize(species, features_.data());
-  kernel_.ForwardWithInputGradients(formulas_.parameters, Rows(), absl::MakeSpan(&network_sum_, 1),
-                                    absl::MakeSpan(x_gradient_));
+  kernel_->ForwardWithInputGradients(formulas_.parameters, Rows(), absl::MakeSpan(&network_sum_, 1),
+                                     absl::MakeSpan(x_gradient_));
   for (size_t i = 0; i < species.size(); ++i) {
     const double* const gradient = &x_gradient_[int64_t{row_[i]} * f];
     const double* const slope = &formulas_.energy_slope[species[i] * f];
@@ -178,7 +181,7 @@ absl::Status GradientRows::Compute(const AtomicData& data, const GradientExample
   if (!terms.derivatives()) {
     RETURN_IF_ERROR(PrepareEnergy(data, s));
     const double slope = EnergySlope(data, example);
-    kernel_.Backward(formulas_.parameters, Rows(), absl::MakeConstSpan(&slope, 1), row);
+    kernel_->Backward(formulas_.parameters, Rows(), absl::MakeConstSpan(&slope, 1), row);
     return absl::OkStatus();
   }
   RETURN_IF_ERROR(PrepareDerivatives(data, s, terms.stress));
@@ -187,11 +190,11 @@ absl::Status GradientRows::Compute(const AtomicData& data, const GradientExample
   if (terms.stress) StressSlopes(data, s, strain);
   StoreTangents(data.species(s), terms.stress ? strain : nullptr);
   if (!terms.energy) {
-    kernel_.AddTangentGradients(formulas_.parameters, Rows(), tangents_, row);
+    kernel_->AddTangentGradients(formulas_.parameters, Rows(), tangents_, row);
     return absl::OkStatus();
   }
   const double slope = EnergySlope(data, example);
-  kernel_.AddEnergyAndTangentGradients(formulas_.parameters, Rows(), absl::MakeConstSpan(&slope, 1), tangents_, row);
+  kernel_->AddEnergyAndTangentGradients(formulas_.parameters, Rows(), absl::MakeConstSpan(&slope, 1), tangents_, row);
   return absl::OkStatus();
 }
 

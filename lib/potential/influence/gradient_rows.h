@@ -16,7 +16,7 @@
 #include "absl/types/span.h"
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/descriptor/descriptor_derivatives.h"
-#include "lib/network/network_kernel.h"
+#include "lib/network/atom_kernel.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/data/geometry.h"
 #include "lib/potential/influence/gradient_example.h"
@@ -73,7 +73,7 @@ class GradientRows {
   AtomRows<double> Rows() const { return {x_, species_offset_, structure_}; }
 
   const GradientFormulas& formulas_;
-  NetworkKernel<double> kernel_;
+  const std::unique_ptr<AtomKernel<double>> kernel_;
   const std::unique_ptr<DescriptorDerivatives<double>::State> state_;
   PairMemory pairs_;
   // The structure whose derivatives are ready; null if there is none.

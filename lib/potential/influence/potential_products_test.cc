@@ -423,7 +423,7 @@ TEST(PotentialProductsTest, Errors) {
   options.projection = {ProjectionKind::kGaussian, 0};
   EXPECT_THAT(error(Model(), Point(), options), HasSubstr("--projection_dim=0"));
   Potential other = Model();
-  other.descriptor.rad_cutoff = 3.75;
+  other.descriptor.chebyshev().rad_cutoff = 3.75;
   EXPECT_THAT(error(other, Point(), Options()), HasSubstr("the training data has the descriptor"));
   WeightedCheckpoint point = Point();
   point.parameters = Tensor::Zeros(DType::kF64, {5});

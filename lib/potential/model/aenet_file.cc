@@ -163,8 +163,8 @@ void AppendSetup(const ChebyshevOptions& descriptor, int species, const Statisti
 void AppendTrainingSet(const Potential& potential, std::string* out) {
   const EnergyScaling& scaling = potential.energy_scaling;
   absl::StrAppendFormat(out, "rutile\nT\n%.17g\n%.17g\n%d\n", scaling.scale, scaling.shift,
-                        static_cast<int>(potential.descriptor.species.size()));
-  for (const uint8_t element : potential.descriptor.species) absl::StrAppend(out, ElementSymbol(element), "\n");
+                        static_cast<int>(potential.descriptor.species().size()));
+  for (const uint8_t element : potential.descriptor.species()) absl::StrAppend(out, ElementSymbol(element), "\n");
   AppendNumbers(potential.atomic_energies, out);
   absl::StrAppend(out, "0\n0\n");  // numbers of atoms and structures, which are not known
   // The least and largest energy per atom, which scale and shift map to -1 and 1, and the mean.
@@ -175,7 +175,10 @@ void AppendTrainingSet(const Potential& potential, std::string* out) {
 }  // namespace
 
 absl::StatusOr<std::string> AenetText(const Potential& potential, int species) {
-  const ChebyshevOptions& descriptor = potential.descriptor;
+  if (!potential.descriptor.is_chebyshev()) {
+    return absl::InvalidArgumentError("aenet has no many-body potentials: train with --potential=chebyshev");
+  }
+  const ChebyshevOptions& descriptor = potential.descriptor.chebyshev();
   CHECK(species >= 0 && species < static_cast<int>(descriptor.species.size())) << species;
   ASSIGN_OR_RETURN(const int64_t activation, ActivationCode(potential.shape.activation));
   if (!descriptor.nearer.empty()) {
@@ -198,9 +201,9 @@ absl::StatusOr<std::string> AenetText(const Potential& potential, int species) {
 
 absl::Status WriteAenetPotentials(absl::string_view directory, const Potential& potential) {
   std::vector<std::pair<std::string, std::string>> files;
-  for (size_t s = 0; s < potential.descriptor.species.size(); ++s) {
+  for (size_t s = 0; s < potential.descriptor.species().size(); ++s) {
     ASSIGN_OR_RETURN(std::string text, AenetText(potential, static_cast<int>(s)));
-    files.emplace_back(absl::StrCat(directory, "/", ElementSymbol(potential.descriptor.species[s]), ".nn.ascii"),
+    files.emplace_back(absl::StrCat(directory, "/", ElementSymbol(potential.descriptor.species()[s]), ".nn.ascii"),
                        std::move(text));
   }
   RETURN_IF_ERROR(MakeDirectories(std::string(directory)));

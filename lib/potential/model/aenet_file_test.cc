@@ -136,10 +136,11 @@ class AenetNetwork {
 
 Potential Example(std::vector<uint8_t> species, std::vector<int> hidden, Activation activation) {
   Potential p;
-  p.descriptor.species = std::move(species);
-  p.descriptor.rad_order = 3;
-  p.descriptor.ang_order = 1;
-  const int features = p.descriptor.num_features(), num_species = static_cast<int>(p.descriptor.species.size());
+  p.descriptor.chebyshev().species = std::move(species);
+  p.descriptor.chebyshev().rad_order = 3;
+  p.descriptor.chebyshev().ang_order = 1;
+  const int features = p.descriptor.num_features(),
+            num_species = static_cast<int>(p.descriptor.chebyshev().species.size());
   p.shape = {num_species, features, std::move(hidden), activation};
   RandomStream random(5, "aenet");
   p.feature_scaling.num_species = num_species;
@@ -185,8 +186,8 @@ TEST(AenetFileTest, EnergiesOfAenetsFormulas) {
 
 TEST(AenetFileTest, DescribesTheDescriptor) {
   Potential p = Example({22, 8}, {3}, Activation::kTanh);
-  p.descriptor.rad_cutoff = 6.5;
-  p.descriptor.ang_cutoff = 4.25;
+  p.descriptor.chebyshev().rad_cutoff = 6.5;
+  p.descriptor.chebyshev().ang_cutoff = 4.25;
   const AenetNetwork oxygen(*AenetText(p, 1));
   EXPECT_EQ(oxygen.atom_type, "O");
   EXPECT_THAT(oxygen.environment, ::testing::ElementsAre("Ti", "O"));
@@ -203,10 +204,10 @@ TEST(AenetFileTest, RefusesWhatAenetLacks) {
   EXPECT_FALSE(WriteAenetPotentials(directory, p).ok());
   EXPECT_FALSE(FileContents::Open(directory + "/Ti.nn.ascii").ok());
   p = Example({22, 8}, {3}, Activation::kTanh);
-  p.descriptor.ang_cutoff = p.descriptor.rad_cutoff + 0.5;
+  p.descriptor.chebyshev().ang_cutoff = p.descriptor.chebyshev().rad_cutoff + 0.5;
   EXPECT_THAT(std::string(AenetText(p, 0).status().message()), HasSubstr("an angular cutoff (6.5 Angstrom) above"));
   p = Example({22, 8}, {3}, Activation::kTanh);
-  p.descriptor.nearer = {{2, 2}};
+  p.descriptor.chebyshev().nearer = {{2, 2}};
   EXPECT_THAT(std::string(AenetText(p, 0).status().message()), HasSubstr("aenet has one angular cutoff"));
 }
 

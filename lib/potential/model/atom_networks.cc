@@ -1,6 +1,7 @@
 #include "lib/potential/model/atom_networks.h"
 
 #include "lib/base/logging.h"
+#include "lib/many_body/atom_kernel_factory.h"
 
 namespace rutile {
 namespace {
@@ -32,7 +33,7 @@ AtomNetworks<T>::AtomNetworks(const Potential& potential)
       atomic_energies_(potential.atomic_energies),
       slope_scale_(SlopeScale<T>(potential)),
       parameters_(ConvertedParameters<T>(potential)),
-      kernel_(potential.shape) {
+      kernel_(MakeAtomKernel<T>(potential.shape)) {
   CHECK_EQ(mean_.size(), num_species_ * num_features_);
   CHECK_EQ(scale_.size(), num_species_ * num_features_);
   CHECK_EQ(atomic_energies_.size(), num_species_);
@@ -67,8 +68,8 @@ double AtomNetworks<T>::Energies(absl::Span<const U> features, absl::Span<const 
   }
   double sum = 0;
   outputs_.resize(num_atoms);
-  kernel_.Evaluate(parameters_, AtomRows<T>{x_, offset_, structure_}, absl::MakeSpan(&sum, 1),
-                   absl::MakeSpan(outputs_));
+  kernel_->Evaluate(parameters_, AtomRows<T>{x_, offset_, structure_}, absl::MakeSpan(&sum, 1),
+                    absl::MakeSpan(outputs_));
   for (size_t atom = 0; atom < atom_energies.size(); ++atom) {
     atom_energies[atom] =
         outputs_[row_[atom]] / energy_scaling_.scale + energy_scaling_.shift + atomic_energies_[species[atom]];
@@ -80,7 +81,7 @@ template <typename T>
 void AtomNetworks<T>::Slopes(absl::Span<T> slopes) {
   CHECK_EQ(slopes.size(), x_.size()) << "Energies comes first";
   x_gradients_.resize(x_.size());
-  kernel_.InputGradients(parameters_, AtomRows<T>{x_, offset_, structure_}, absl::MakeSpan(x_gradients_));
+  kernel_->InputGradients(parameters_, AtomRows<T>{x_, offset_, structure_}, absl::MakeSpan(x_gradients_));
   for (size_t atom = 0; atom < species_.size(); ++atom) {
     const T* const from = &x_gradients_[row_[atom] * num_features_];
     const T* const scale = &slope_scale_[species_[atom] * num_features_];

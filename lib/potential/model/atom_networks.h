@@ -5,10 +5,11 @@
 #define RUTILE_LIB_POTENTIAL_MODEL_ATOM_NETWORKS_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/types/span.h"
-#include "lib/network/network_kernel.h"
+#include "lib/network/atom_kernel.h"
 #include "lib/potential/model/potential_file.h"
 
 namespace rutile {
@@ -36,7 +37,7 @@ class AtomNetworks {
   const std::vector<double> mean_, scale_, atomic_energies_;  // [species, F], [species]
   std::vector<T> slope_scale_;                                // [species, F]: dx/dG / energy scale
   std::vector<T> parameters_;
-  NetworkKernel<T> kernel_;
+  const std::unique_ptr<AtomKernel<T>> kernel_;
   std::vector<int64_t> offset_, next_;  // [species + 1] first row of each species; next free row
   std::vector<int64_t> row_;            // [N] row of each atom
   std::vector<uint8_t> species_;        // [N]

@@ -8,8 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
-#include "lib/network/network_init.h"
+#include "lib/many_body/atom_kernel_factory.h"
 #include "lib/potential/model/label_range.h"
+#include "lib/potential/model/moment_scaling.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/structure/element.h"
 #include "lib/tensorfile/tensor_of_doubles.h"
@@ -33,8 +34,11 @@ absl::StatusOr<AtomisticModel> AtomisticModel::Create(const AtomicData& data, co
   AtomisticModel model;
   model.descriptor_ = data.descriptor();
   model.precision_ = options.precision;
-  model.shape_.num_species = static_cast<int>(data.descriptor().species.size());
-  model.shape_.num_features = data.descriptor().num_features();
+  if (!data.descriptor().is_chebyshev() && options.channels < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--channels=", options.channels, ": a many-body potential has 1 or more"));
+  }
+  SetInputs(data.descriptor(), options.channels, &model.shape_);
   model.shape_.hidden = options.hidden;
   model.shape_.activation = options.activation;
   RETURN_IF_ERROR(model.shape_.Validate());
@@ -53,12 +57,13 @@ absl::StatusOr<AtomisticModel> AtomisticModel::Create(const AtomicData& data, co
     model.energies_are_equal_ = EnergiesAreEqual(targets, size);
     model.energy_scaling_ = ScaleEnergies(targets, size);
   }
+  if (options.scale_energies && model.shape_.has_moments()) model.ScaleByForces(data, counted);
   return model;
 }
 
 absl::Status AtomisticModel::ChooseAtomicEnergies(const AtomicData& data, const AtomisticTaskOptions& options,
                                                   absl::Span<const int64_t> train) {
-  const std::vector<uint8_t>& species = descriptor_.species;
+  const std::vector<uint8_t>& species = descriptor_.species();
   const int64_t num_species = shape_.num_species;
   std::vector<int64_t> counts(data.num_structures() * num_species);
   for (int64_t s = 0; s < data.num_structures(); ++s) {
@@ -95,6 +100,25 @@ absl::Status AtomisticModel::ChooseAtomicEnergies(const AtomicData& data, const 
   return absl::OkStatus();
 }
 
+// The energies of many-body potentials are scaled as mace does (Batatia et al., arXiv:2206.07697, rms_forces_scaling):
+// their derivatives by distances in units of Angstrom are then of the order of 1.
+void AtomisticModel::ScaleByForces(const AtomicData& data, absl::Span<const int64_t> train) {
+  double square = 0, count = 0, sum = 0, weights = 0;
+  for (const int64_t s : train) {
+    const double weight = data.weight(s);
+    if (data.has_energy(s)) {
+      sum += weight * targets_[s];
+      weights += weight;
+    }
+    const absl::Span<const double> force = data.force(s);
+    for (const double component : force) square += weight * component * component;
+    count += weight * static_cast<double>(force.size());
+  }
+  if (square == 0) return;
+  energy_scaling_.scale = 1 / std::sqrt(square / count);
+  energy_scaling_.shift = weights > 0 ? sum / weights : 0;
+}
+
 template <typename T>
 absl::Status AtomisticModel::ChooseFeatureScaling(const AtomicData& data, const FeatureSource& features,
                                                   FeatureScalingKind kind, absl::Span<const int64_t> train) {
@@ -108,13 +132,15 @@ absl::Status AtomisticModel::ChooseFeatureScaling(const AtomicData& data, const 
   }));
   feature_scaling_ = statistics.Result();
   feature_range_ = statistics.Range();
+  if (shape_.has_moments()) ScaleMoments(descriptor_.moments(), kind, &feature_scaling_, &feature_range_);
   return absl::OkStatus();
 }
 
 std::vector<ParameterSlice> AtomisticModel::parameter_slices() const { return NetworkSlices(descriptor_, shape_); }
 
 std::vector<bool> AtomisticModel::FrozenNetworks(const std::vector<bool>& slices) const {
-  const int per_species = 2 * shape_.num_layers();  // slices per network, in the order of parameter_slices
+  const int per_species =
+      2 * shape_.num_layers() + (shape_.has_moments() ? 3 : 0);  // slices per network, in the order of parameter_slices
   std::vector<bool> networks(slices.empty() ? 0 : shape_.num_species, true);
   for (size_t s = 0; s < slices.size(); ++s) {
     if (!slices[s]) networks[s / per_species] = false;
@@ -123,7 +149,7 @@ std::vector<bool> AtomisticModel::FrozenNetworks(const std::vector<bool>& slices
 }
 
 Tensor AtomisticModel::InitialParameters(uint64_t seed) const {
-  return TensorOfDoubles(precision_, InitialNetworkParameters(shape_, seed));
+  return TensorOfDoubles(precision_, InitialAtomParameters(shape_, seed));
 }
 
 Potential AtomisticModel::WithParameters(const Tensor& parameters) const {

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor_options.h"
 #include "lib/network/network_shape.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/data/feature_source.h"
@@ -32,7 +32,7 @@ class AtomisticModel {
   static absl::StatusOr<AtomisticModel> Create(const AtomicData& data, const FeatureSource& features,
                                                const AtomisticTaskOptions& options, absl::Span<const int64_t> train);
 
-  const ChebyshevOptions& descriptor() const { return descriptor_; }
+  const DescriptorOptions& descriptor() const { return descriptor_; }
   const NetworkShape& shape() const { return shape_; }
   const FeatureScaling& feature_scaling() const { return feature_scaling_; }
   const FeatureRange& feature_range() const { return feature_range_; }
@@ -59,11 +59,14 @@ class AtomisticModel {
  private:
   absl::Status ChooseAtomicEnergies(const AtomicData& data, const AtomisticTaskOptions& options,
                                     absl::Span<const int64_t> train);
+  // Sets the energy scaling by the mean of the targets and the root mean square of the force components of `train`;
+  // leaves it as it is where there are no forces.
+  void ScaleByForces(const AtomicData& data, absl::Span<const int64_t> train);
   template <typename T>
   absl::Status ChooseFeatureScaling(const AtomicData& data, const FeatureSource& features, FeatureScalingKind kind,
                                     absl::Span<const int64_t> train);
 
-  ChebyshevOptions descriptor_;
+  DescriptorOptions descriptor_;
   NetworkShape shape_;
   FeatureScaling feature_scaling_;
   FeatureRange feature_range_;

@@ -22,10 +22,10 @@ struct Fixture {
     AtomicDataOptions data_options;
     data_options.config_weights = config_weights;
     data_options.descriptor.emplace();
-    data_options.descriptor->species = {22, 8};
-    data_options.descriptor->rad_order = 3;
-    data_options.descriptor->rad_cutoff = 3;
-    data_options.descriptor->ang_cutoff = 3;
+    data_options.descriptor->chebyshev().species = {22, 8};
+    data_options.descriptor->chebyshev().rad_order = 3;
+    data_options.descriptor->chebyshev().rad_cutoff = 3;
+    data_options.descriptor->chebyshev().ang_cutoff = 3;
     data = *AtomicData::Read({"data/tio2-pbe/tio2-pbe.extxyz"}, data_options);
     features = *FeatureSource::Create(*data, AngularMethod::kMoments, DType::kF64, true, 1);
   }

@@ -32,7 +32,7 @@ AtomicData Data() {
   EXPECT_TRUE(WriteFileAtomically(path, text).ok());
   AtomicDataOptions options;
   options.descriptor.emplace();
-  options.descriptor->species = {22};
+  options.descriptor->chebyshev().species = {22};
   options.weight_key = "w";
   absl::StatusOr<AtomicData> data = AtomicData::Read({path}, options);
   EXPECT_TRUE(data.ok()) << data.status();

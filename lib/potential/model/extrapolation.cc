@@ -14,7 +14,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-Extrapolation::Extrapolation(const FeatureRange& range, const FeatureScaling& scaling)
+Extrapolation::Extrapolation(const FeatureRange& range, const FeatureScaling& scaling, bool constant_counts)
     : num_features_(scaling.num_features), low_(range.min), high_(range.max) {
   CHECK_EQ(low_.size(), scaling.scale.size());
   CHECK_EQ(high_.size(), scaling.scale.size());
@@ -23,7 +23,7 @@ Extrapolation::Extrapolation(const FeatureRange& range, const FeatureScaling& sc
       // An empty interval, so that every value is outside.
       low_[k] = kInfinity;
       high_[k] = -kInfinity;
-    } else if (scaling.scale[k] == 0) {
+    } else if (scaling.scale[k] == 0 && !constant_counts) {
       low_[k] = -kInfinity;
       high_[k] = kInfinity;
     } else {

@@ -16,8 +16,9 @@ class Extrapolation {
  public:
   // A feature is outside if it lies beyond [min, max] of the atom's species by more than 1e-5 of the range and 1e-5 of
   // the larger bound, so that the rounding of fp32 features does not count. Features of scale 0 do not count either, as
-  // no network sees them. Atoms of a species without range (min > max: training had no such atom) are outside.
-  Extrapolation(const FeatureRange& range, const FeatureScaling& scaling);
+  // no network sees them, unless `constant_counts`: then any value but that of training is outside. Atoms of a species
+  // without range (min > max: training had no such atom) are outside.
+  Extrapolation(const FeatureRange& range, const FeatureScaling& scaling, bool constant_counts = false);
 
   // Sets outside[i] = 1 for atoms with a feature outside, and leaves the other elements of `outside` [N] as they are.
   // features: [N, F] not scaled, float or double; species: [N].

@@ -41,6 +41,11 @@ TEST(ExtrapolationTest, FeaturesThatNoNetworkSeesDoNotCount) {
   EXPECT_THAT(Marked<double>(Extrapolation(Range(), Scaling(0)), {1.5, 100, 0, 0}, {0, 0}), ElementsAre(0, 1));
 }
 
+TEST(ExtrapolationTest, ConstantFeaturesCountOnRequest) {
+  const Extrapolation extrapolation(Range(), Scaling(0), /*constant_counts=*/true);
+  EXPECT_THAT(Marked<double>(extrapolation, {1.5, 100, 1.5, 0}, {0, 0}), ElementsAre(1, 0));
+}
+
 TEST(ExtrapolationTest, KeepsWhatIsMarked) {
   std::vector<uint8_t> outside = {1, 0};
   const std::vector<double> features = {1.5, 0, 1.5, 0};

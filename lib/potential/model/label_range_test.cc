@@ -48,7 +48,7 @@ AtomicData TwoFrames() {
   file.close();
   AtomicDataOptions options;
   options.descriptor.emplace();
-  options.descriptor->species = {8};
+  options.descriptor->chebyshev().species = {8};
   return *AtomicData::Read({path}, options);
 }
 

@@ -10,8 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/all_finite.h"
 #include "lib/base/status_macros.h"
-#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor_options.h"
 #include "lib/network/network_shape.h"
+#include "lib/potential/model/potential_file.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -37,6 +38,7 @@ ModelFrame FrameOf(const Potential& potential) {
   const std::vector<int64_t> by_feature = {potential.shape.num_species, potential.shape.num_features};
   Json json;
   json["descriptor"] = potential.descriptor.ToJson();
+  if (potential.shape.has_moments()) json["channels"] = potential.shape.moments.channels;
   json["hidden"] = potential.shape.hidden;
   json["activation"] = std::string(kActivationNames.Name(potential.shape.activation));
   ModelFrame frame;
@@ -57,10 +59,15 @@ absl::StatusOr<Potential> PotentialOfFrame(const ModelFrame& frame) {
   if (!json["descriptor"].is_string()) return NotThere("descriptor");
   if (!json["activation"].is_string()) return NotThere("activation");
   Potential potential;
-  ASSIGN_OR_RETURN(potential.descriptor, ChebyshevOptions::FromJson(json["descriptor"].get<std::string>()));
+  ASSIGN_OR_RETURN(potential.descriptor, DescriptorOptions::FromJson(json["descriptor"].get<std::string>()));
   NetworkShape& shape = potential.shape;
-  shape.num_species = static_cast<int>(potential.descriptor.species.size());
-  shape.num_features = potential.descriptor.num_features();
+  int channels = 0;
+  if (!potential.descriptor.is_chebyshev()) {
+    if (!json.contains("channels") || !json["channels"].is_number_integer()) return NotThere("channels");
+    channels = json["channels"].get<int>();
+    if (channels < 1) return NotThere("channels");
+  }
+  SetInputs(potential.descriptor, channels, &shape);
   shape.hidden.clear();
   for (const Json& nodes : json["hidden"]) {
     if (!nodes.is_number_integer()) return NotThere("hidden");

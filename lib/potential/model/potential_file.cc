@@ -20,14 +20,26 @@
 namespace rutile {
 namespace {
 
-std::string LayerName(const ChebyshevOptions& descriptor, int species, int layer, absl::string_view what) {
-  return absl::StrCat("network.", ElementSymbol(descriptor.species[species]), ".", layer, ".", what);
+std::string MomentName(const DescriptorOptions& descriptor, int species, absl::string_view what) {
+  return absl::StrCat("moments.", ElementSymbol(descriptor.species()[species]), ".", what);
 }
 
-absl::StatusOr<NetworkShape> ParseShape(const TensorFile& file, const ChebyshevOptions& descriptor) {
+std::string LayerName(const DescriptorOptions& descriptor, int species, int layer, absl::string_view what) {
+  return absl::StrCat("network.", ElementSymbol(descriptor.species()[species]), ".", layer, ".", what);
+}
+
+absl::StatusOr<NetworkShape> ParseShape(const TensorFile& file, const DescriptorOptions& descriptor) {
   NetworkShape shape;
-  shape.num_species = static_cast<int>(descriptor.species.size());
-  shape.num_features = descriptor.num_features();
+  int channels = 0;
+  if (!descriptor.is_chebyshev()) {
+    const auto found = file.metadata.find("channels");
+    if (found == file.metadata.end() || !absl::SimpleAtoi(found->second, &channels) || channels < 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("metadata \"channels\" is ", found == file.metadata.end() ? "missing" : found->second,
+                       ", expected the number of channels, as the descriptor is of moments"));
+    }
+  }
+  SetInputs(descriptor, channels, &shape);
   shape.hidden.clear();
   const std::string& hidden = file.metadata.at("hidden");
   for (const absl::string_view text : absl::StrSplit(hidden, ',', absl::SkipEmpty())) {
@@ -88,7 +100,7 @@ absl::Status ReadRange(const TensorFile& file, const NetworkShape& shape, Featur
 absl::StatusOr<Potential> Decode(const TensorFile& file) {
   Potential potential;
   potential.metadata = file.metadata;
-  ASSIGN_OR_RETURN(potential.descriptor, ChebyshevOptions::FromJson(file.metadata.at("descriptor")));
+  ASSIGN_OR_RETURN(potential.descriptor, DescriptorOptions::FromJson(file.metadata.at("descriptor")));
   ASSIGN_OR_RETURN(potential.shape, ParseShape(file, potential.descriptor));
   const NetworkShape& shape = potential.shape;
   const NamedTensors& tensors = file.tensors;
@@ -132,7 +144,10 @@ const Schema& PotentialSchema() {
       "A potential, made by `train`. M species, F features. The energy of a structure is the sum over its atoms of "
       "network((G − feature_mean)·feature_scale) / energy_scale + energy_shift + atomic_energy, each of the atom's own "
       "species. For each species X and layer l there are also `network.X.l.weight` [out, in] and `network.X.l.bias` "
-      "[out], all F32 or all F64; x·Wᵀ + b, activation on hidden layers, linear output.",
+      "[out], all F32 or all F64; x·Wᵀ + b, activation on hidden layers, linear output. A many-body potential has "
+      "K channels, which are the networks' inputs, L = max_l and N radial functions: `moments.X.radial` [K, L+1, M, "
+      "N], "
+      "`moments.X.product` [K, P] and `moments.X.linear` [K] (docs/methods.md).",
       {
           {"feature_mean", {DType::kF64}, {"M", "F"}, true, "dimensionless"},
           {"feature_scale",
@@ -152,6 +167,7 @@ const Schema& PotentialSchema() {
       },
       {
           {"descriptor", true, "JSON, as in the features"},
+          {"channels", false, "of a many-body potential, whose descriptor is of moments"},
           {"hidden", true, "nodes of each hidden layer, as 15,15"},
           {"activation", true, "linear, tanh, sigmoid, mtanh, twist or silu"},
           {"units", true, "Å, eV"},
@@ -165,17 +181,36 @@ const Schema& PotentialSchema() {
   return schema;
 }
 
-std::string WeightName(const ChebyshevOptions& descriptor, int species, int layer) {
+std::string WeightName(const DescriptorOptions& descriptor, int species, int layer) {
   return LayerName(descriptor, species, layer, "weight");
 }
 
-std::string BiasName(const ChebyshevOptions& descriptor, int species, int layer) {
+std::string BiasName(const DescriptorOptions& descriptor, int species, int layer) {
   return LayerName(descriptor, species, layer, "bias");
 }
 
-std::vector<ParameterSlice> NetworkSlices(const ChebyshevOptions& descriptor, const NetworkShape& shape) {
+void SetInputs(const DescriptorOptions& descriptor, int channels, NetworkShape* shape) {
+  shape->num_species = static_cast<int>(descriptor.species().size());
+  shape->num_features = descriptor.num_features();
+  shape->moments = MomentShape();
+  if (descriptor.is_chebyshev()) return;
+  shape->moments.channels = channels;
+  shape->moments.num_radial = descriptor.moments().num_radial;
+  shape->moments.max_l = descriptor.moments().max_l;
+}
+
+std::vector<ParameterSlice> NetworkSlices(const DescriptorOptions& descriptor, const NetworkShape& shape) {
   std::vector<ParameterSlice> slices;
   for (int species = 0; species < shape.num_species; ++species) {
+    if (shape.has_moments()) {
+      const MomentShape& m = shape.moments;
+      slices.push_back({MomentName(descriptor, species, "radial"),
+                        shape.radial_offset(species),
+                        {m.channels, m.max_l + 1, shape.num_species, m.num_radial}});
+      slices.push_back(
+          {MomentName(descriptor, species, "product"), shape.product_offset(species), {m.channels, m.num_products()}});
+      slices.push_back({MomentName(descriptor, species, "linear"), shape.linear_offset(species), {m.channels}});
+    }
     for (int layer = 0; layer < shape.num_layers(); ++layer) {
       const int64_t in = shape.layer_inputs(layer), out = shape.layer_outputs(layer);
       slices.push_back({WeightName(descriptor, species, layer), shape.weight_offset(species, layer), {out, in}});
@@ -206,6 +241,7 @@ absl::Status WritePotential(absl::string_view path, const Potential& potential) 
   Metadata metadata = potential.metadata;
   metadata["kind"] = PotentialSchema().kind;
   metadata["descriptor"] = potential.descriptor.ToJson();
+  if (shape.has_moments()) metadata["channels"] = absl::StrCat(shape.moments.channels);
   metadata["hidden"] = absl::StrJoin(shape.hidden, ",");
   metadata["activation"] = std::string(kActivationNames.Name(shape.activation));
   metadata["units"] = "length Å, energy eV";

@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor_options.h"
 #include "lib/network/network_shape.h"
 #include "lib/potential/model/scaling.h"
 #include "lib/task/parameter_slice.h"
@@ -28,9 +28,10 @@
 namespace rutile {
 
 // A potential. Its energy in eV is the sum over atoms of network((G - mean) * scale) / energy_scaling.scale +
-// energy_scaling.shift + atomic energy.
+// energy_scaling.shift + atomic energy. In a many-body potential (shape.has_moments()) the features G are moments of
+// the atom's neighborhood, and the network is that of lib/many_body.
 struct Potential {
-  ChebyshevOptions descriptor;
+  DescriptorOptions descriptor;
   NetworkShape shape;
   FeatureScaling feature_scaling;
   FeatureRange feature_range;  // of the training atoms; empty if the file has none
@@ -42,12 +43,16 @@ struct Potential {
 
 const Schema& PotentialSchema();
 
+// Sets what the descriptor decides about the shape: species and features, and with moments how many there are.
+// channels: those of a many-body potential; ignored for a Chebyshev descriptor.
+void SetInputs(const DescriptorOptions& descriptor, int channels, NetworkShape* shape);
+
 // Return tensor names such as "network.Ti.0.weight" and "network.Ti.0.bias".
-std::string WeightName(const ChebyshevOptions& descriptor, int species, int layer);
-std::string BiasName(const ChebyshevOptions& descriptor, int species, int layer);
+std::string WeightName(const DescriptorOptions& descriptor, int species, int layer);
+std::string BiasName(const DescriptorOptions& descriptor, int species, int layer);
 // Returns the names of all weights and biases, with their places in the flat parameters: species by species, layer by
 // layer, weights before biases.
-std::vector<ParameterSlice> NetworkSlices(const ChebyshevOptions& descriptor, const NetworkShape& shape);
+std::vector<ParameterSlice> NetworkSlices(const DescriptorOptions& descriptor, const NetworkShape& shape);
 
 // Writes the file atomically; potential.metadata is added to the keys that the kind itself has. CHECK-fails when sizes
 // disagree.

@@ -23,9 +23,9 @@ std::string Temp(const std::string& name) { return ::testing::TempDir() + "/" + 
 
 Potential Example(DType dtype) {
   Potential p;
-  p.descriptor.species = {22, 8};
-  p.descriptor.rad_order = 2;
-  p.descriptor.ang_order = 1;
+  p.descriptor.chebyshev().species = {22, 8};
+  p.descriptor.chebyshev().rad_order = 2;
+  p.descriptor.chebyshev().ang_order = 1;
   const int features = p.descriptor.num_features();
   p.shape = {2, features, {4, 3}, Activation::kMtanh};
   p.feature_scaling = {2, features, std::vector<double>(2 * features, 0.5), std::vector<double>(2 * features, 2.0)};
@@ -127,8 +127,8 @@ TEST_F(BrokenPotentialTest, AnyTensorThatIsNotFinite) {
 TEST_F(BrokenPotentialTest, SizesOfAHugeModel) {
   file_.metadata["hidden"] = "4096,4096,4096,4096,4096,4096,4096,4096,4096,4096,4096,4096,4096,4096,4096,4096";
   Potential example = Example(DType::kF64);
-  example.descriptor.species.clear();
-  for (uint8_t element = 1; element <= 90; ++element) example.descriptor.species.push_back(element);
+  example.descriptor.chebyshev().species.clear();
+  for (uint8_t element = 1; element <= 90; ++element) example.descriptor.chebyshev().species.push_back(element);
   file_.metadata["descriptor"] = example.descriptor.ToJson();
   const int64_t features = example.descriptor.num_features();
   for (const char* name : {"feature_mean", "feature_scale", "feature_min", "feature_max"}) {

@@ -28,9 +28,9 @@ Potential GoldenPotential(const GoldenCase& golden) {
 
 Potential SmallTiO2Potential(uint64_t seed) {
   Potential p;
-  p.descriptor.species = {22, 8};
-  p.descriptor.rad_cutoff = 4;
-  p.descriptor.ang_cutoff = 3;
+  p.descriptor.chebyshev().species = {22, 8};
+  p.descriptor.chebyshev().rad_cutoff = 4;
+  p.descriptor.chebyshev().ang_cutoff = 3;
   const int features = p.descriptor.num_features();
   p.shape = {2, features, {5}, Activation::kTanh};
   p.feature_scaling = {2, features, std::vector<double>(2 * features, 0.0), std::vector<double>(2 * features, 0.1)};

@@ -100,6 +100,8 @@ absl::Status SetPrecision(absl::string_view text, AtomisticTaskOptions* options)
   return absl::OkStatus();
 }
 
+bool HasChannels(const AtomisticTaskOptions& options) { return options.channels > 0; }
+
 }  // namespace
 
 absl::Span<const Setting<LossOptions>> LossSettings() {
@@ -191,6 +193,11 @@ absl::Span<const Setting<CompileOptions>> CompileSettings() {
 absl::Span<const Setting<AtomisticTaskOptions>> AtomisticTaskSettings() {
   using O = AtomisticTaskOptions;
   static constexpr Setting<O> kSettings[] = {
+      Setting<O>("channels", &O::channels,
+                 "Channels: learned radial functions of each pair of species, whose products make as many invariants. "
+                 "With --potential=many-body.")
+          .In(AtLeast(0).AtMost(512))
+          .RecordedIf(HasChannels),
       Setting<O>::Text("hidden", GetHidden, SetHidden,
                        "Nodes of each hidden layer, separated by commas. If empty, the model is linear."),
       Setting<O>::Choice<&O::activation, &kActivationNames>(

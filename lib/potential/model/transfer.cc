@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
-#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor_options.h"
 #include "lib/network/network_shape.h"
 #include "lib/structure/element.h"
 #include "lib/tensorfile/tensor_of_doubles.h"
@@ -19,8 +19,8 @@ namespace rutile {
 namespace {
 
 absl::Status CheckFits(const Potential& from, const Potential& to) {
-  ChebyshevOptions same_species = from.descriptor;
-  same_species.species = to.descriptor.species;
+  DescriptorOptions same_species = from.descriptor;
+  same_species.set_species(to.descriptor.species());
   if (same_species != to.descriptor) {
     return absl::InvalidArgumentError(absl::StrCat("its descriptor is ", from.descriptor.ToJson(),
                                                    ", that of the data ", to.descriptor.ToJson(),
@@ -30,6 +30,10 @@ absl::Status CheckFits(const Potential& from, const Potential& to) {
     return absl::InvalidArgumentError(absl::StrCat("it has ", from.shape.num_features, " features, the data ",
                                                    to.shape.num_features,
                                                    ": networks of one species do not fit those of several"));
+  }
+  if (from.shape.moments.channels != to.shape.moments.channels) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("it has ", from.shape.moments.channels, " channels, asked for are ", to.shape.moments.channels));
   }
   if (from.shape.hidden != to.shape.hidden || from.shape.activation != to.shape.activation) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -45,12 +49,76 @@ class Network {
   Network(const Potential& from, int from_species, const Potential& to, int to_species)
       : from_(from), to_(to), from_species_(from_species), to_species_(to_species), shape_(to.shape) {
     const std::vector<double> all = from.parameters.ToDoubles();
-    const auto begin = all.begin() + from.shape.weight_offset(from_species, 0);
+    const auto begin = all.begin() + from_species * shape_.parameters_per_species();
     values_.assign(begin, begin + shape_.parameters_per_species());
   }
 
   // Adapts the first layer. Returns how many features that the network used are constant in the new set.
-  int RescaleFeatures() {
+  int RescaleFeatures() { return shape_.has_moments() ? RescaleMoments() : RescaleFirstLayer(); }
+
+  void RescaleEnergy() {
+    const int last = shape_.num_layers() - 1;
+    const double scale = from_.energy_scaling.scale, new_scale = to_.energy_scaling.scale;
+    const double constant = from_.energy_scaling.shift + from_.atomic_energies[from_species_] -
+                            to_.energy_scaling.shift - to_.atomic_energies[to_species_];
+    const int64_t begin = Offset(shape_.weight_offset(to_species_, last));
+    double& bias = values_[Offset(shape_.bias_offset(to_species_, last))];
+    for (int64_t i = 0; i < shape_.layer_inputs(last); ++i) values_[begin + i] *= new_scale / scale;
+    bias = (bias / scale + constant) * new_scale;
+    if (!shape_.has_moments()) return;
+    const int64_t linear = Offset(shape_.linear_offset(to_species_));
+    for (int64_t k = 0; k < shape_.moments.channels; ++k) values_[linear + k] *= new_scale / scale;
+  }
+
+  void Write(Tensor* parameters) const {
+    const int64_t begin = to_species_ * shape_.parameters_per_species();
+    if (parameters->dtype() == DType::kF64) {
+      std::copy(values_.begin(), values_.end(), parameters->mutable_values<double>().begin() + begin);
+    } else {
+      std::transform(values_.begin(), values_.end(), parameters->mutable_values<float>().begin() + begin,
+                     [](double value) { return static_cast<float>(value); });
+    }
+  }
+
+ private:
+  int64_t Offset(int64_t of_all) const { return of_all - to_species_ * shape_.parameters_per_species(); }
+
+  // Returns the index in `from` of a species of `to`, or -1.
+  int SpeciesInFrom(int64_t species) const {
+    const std::vector<uint8_t>& known = from_.descriptor.species();
+    const auto found = std::find(known.begin(), known.end(), to_.descriptor.species()[species]);
+    return found == known.end() ? -1 : static_cast<int>(found - known.begin());
+  }
+
+  // Moments have no means, and scales that depend on the neighbor's species and l alone. Coefficients follow their
+  // element; those of neighbors that the model never saw, whose values are random, become 0, so that predictions stay.
+  // Returns how many moments that the coefficients used have no scale in the new set.
+  int RescaleMoments() {
+    const MomentShape& m = shape_.moments;
+    const int64_t f = shape_.num_features, components = m.num_components();
+    const std::vector<double> old = values_;
+    const auto coefficient = [&](int64_t k, int l, int64_t s) {
+      return ((k * (m.max_l + 1) + l) * shape_.num_species + s) * m.num_radial;
+    };
+    int lost = 0;
+    for (int l = 0; l <= m.max_l; ++l) {
+      for (int64_t s = 0; s < shape_.num_species; ++s) {
+        const int64_t then = SpeciesInFrom(s), block = m.num_radial * components;
+        const double scale = then < 0 ? 0 : from_.feature_scaling.scale[from_species_ * f + then * block + l * l];
+        const double new_scale = to_.feature_scaling.scale[to_species_ * f + s * block + l * l];
+        lost += scale != 0 && new_scale == 0 ? m.num_radial * (2 * l + 1) : 0;
+        const double factor = scale == 0 ? 0 : new_scale == 0 ? 1 : scale / new_scale;
+        for (int64_t k = 0; k < m.channels; ++k) {
+          for (int n = 0; n < m.num_radial; ++n) {
+            values_[coefficient(k, l, s) + n] = factor == 0 ? 0 : factor * old[coefficient(k, l, then) + n];
+          }
+        }
+      }
+    }
+    return lost;
+  }
+
+  int RescaleFirstLayer() {
     const int64_t f = shape_.num_features, out = shape_.layer_outputs(0);
     double* const bias = &values_[Offset(shape_.bias_offset(to_species_, 0))];
     int lost = 0;
@@ -68,30 +136,6 @@ class Network {
     }
     return lost;
   }
-
-  void RescaleEnergy() {
-    const int last = shape_.num_layers() - 1;
-    const double scale = from_.energy_scaling.scale, new_scale = to_.energy_scaling.scale;
-    const double constant = from_.energy_scaling.shift + from_.atomic_energies[from_species_] -
-                            to_.energy_scaling.shift - to_.atomic_energies[to_species_];
-    const int64_t begin = Offset(shape_.weight_offset(to_species_, last));
-    double& bias = values_[Offset(shape_.bias_offset(to_species_, last))];
-    for (int64_t i = 0; i < shape_.layer_inputs(last); ++i) values_[begin + i] *= new_scale / scale;
-    bias = (bias / scale + constant) * new_scale;
-  }
-
-  void Write(Tensor* parameters) const {
-    const int64_t begin = shape_.weight_offset(to_species_, 0);
-    if (parameters->dtype() == DType::kF64) {
-      std::copy(values_.begin(), values_.end(), parameters->mutable_values<double>().begin() + begin);
-    } else {
-      std::transform(values_.begin(), values_.end(), parameters->mutable_values<float>().begin() + begin,
-                     [](double value) { return static_cast<float>(value); });
-    }
-  }
-
- private:
-  int64_t Offset(int64_t of_all) const { return of_all - shape_.weight_offset(to_species_, 0); }
 
   const Potential& from_;
   const Potential& to_;
@@ -111,8 +155,8 @@ Tensor Copy(const Tensor& parameters) { return TensorOfDoubles(parameters.dtype(
 
 absl::StatusOr<Transfer> TransferParameters(const Potential& from, const Potential& to) {
   RETURN_IF_ERROR(CheckFits(from, to));
-  const std::vector<uint8_t>& old_species = from.descriptor.species;
-  const std::vector<uint8_t>& species = to.descriptor.species;
+  const std::vector<uint8_t>& old_species = from.descriptor.species();
+  const std::vector<uint8_t>& species = to.descriptor.species();
   Transfer transfer;
   transfer.parameters = Copy(to.parameters);
   for (size_t s = 0; s < species.size(); ++s) {
@@ -133,7 +177,7 @@ absl::StatusOr<Transfer> TransferParameters(const Potential& from, const Potenti
     transfer.taken.push_back(symbol);
   }
   if (transfer.taken.empty()) return absl::InvalidArgumentError("it has none of the species of the data");
-  if (old_species != species) {
+  if (old_species != species && !from.shape.has_moments()) {
     transfer.messages.push_back(
         "the species are not the model's: features that weigh neighbors by species mean other elements now, so the "
         "networks start near what they were, not at it");
@@ -142,9 +186,9 @@ absl::StatusOr<Transfer> TransferParameters(const Potential& from, const Potenti
 }
 
 absl::StatusOr<Tensor> CarryParametersOver(const Potential& from, const Potential& to) {
-  if (from.descriptor.species != to.descriptor.species) {
-    return absl::InvalidArgumentError(absl::StrCat("its species are ", Symbols(from.descriptor.species),
-                                                   ", those here ", Symbols(to.descriptor.species),
+  if (from.descriptor.species() != to.descriptor.species()) {
+    return absl::InvalidArgumentError(absl::StrCat("its species are ", Symbols(from.descriptor.species()),
+                                                   ", those here ", Symbols(to.descriptor.species()),
                                                    ": features that weigh neighbors by species would mean other ones"));
   }
   Potential target = to;

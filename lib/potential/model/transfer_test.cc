@@ -27,10 +27,11 @@ using ::testing::IsEmpty;
 // Makes a potential with random parameters and scaling.
 Potential Make(std::vector<uint8_t> species, uint64_t seed, DType dtype = DType::kF64) {
   Potential potential;
-  potential.descriptor.species = std::move(species);
-  potential.descriptor.rad_order = 2;
-  potential.descriptor.ang_order = 1;
-  const int m = static_cast<int>(potential.descriptor.species.size()), f = potential.descriptor.num_features();
+  potential.descriptor.chebyshev().species = std::move(species);
+  potential.descriptor.chebyshev().rad_order = 2;
+  potential.descriptor.chebyshev().ang_order = 1;
+  const int m = static_cast<int>(potential.descriptor.chebyshev().species.size()),
+            f = potential.descriptor.num_features();
   potential.shape.num_species = m;
   potential.shape.num_features = f;
   potential.shape.hidden = {4, 3};
@@ -140,7 +141,7 @@ TEST(TransferTest, WhatDoesNotFit) {
     return std::string(TransferParameters(from, to).status().message());
   };
   Potential to = Make({22, 8}, 2);
-  to.descriptor.rad_cutoff = 7;
+  to.descriptor.chebyshev().rad_cutoff = 7;
   EXPECT_THAT(message(to), HasSubstr("all but the species must be the same"));
   to = Make({22, 8}, 2);
   to.shape.activation = Activation::kSilu;

@@ -40,7 +40,7 @@ void Strain(int a, int b, double strain, Structure* structure) {
 
 struct ForceCheck::State {
   explicit State(absl::Span<const Potential> models)
-      : predictor(InDoublePrecision(models)), species_map(models[0].descriptor.species), search(predictor.cutoff()) {}
+      : predictor(InDoublePrecision(models)), species_map(models[0].descriptor.species()), search(predictor.cutoff()) {}
 
   absl::Status Predict(const Structure& structure, bool forces, AtomicPrediction* prediction) {
     if (absl::Status status = search.Compute(structure, &neighbors); !status.ok()) {

@@ -66,7 +66,9 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
     for (const Potential& model : models) {
       CHECK(model.descriptor == models[0].descriptor) << "CheckCommittee comes first";
       networks_.emplace_back(model);
-      if (!model.feature_range.min.empty()) extrapolation_.emplace_back(model.feature_range, model.feature_scaling);
+      if (model.feature_range.min.empty()) continue;
+      // A many-body potential ignores neighbors of species that it never saw there, which is worth a word.
+      extrapolation_.emplace_back(model.feature_range, model.feature_scaling, model.shape.has_moments());
     }
     energies_.resize(models.size());
     forces_.resize(models.size());

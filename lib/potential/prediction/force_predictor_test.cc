@@ -167,7 +167,7 @@ TEST(ForcePredictorTest, OneMemberInDoublePrecisionDecides) {
 TEST(ForcePredictorTest, MembersNeedOneDescriptor) {
   std::vector<Potential> members = {SmallTiO2Potential(1), SmallTiO2Potential(2)};
   EXPECT_TRUE(CheckCommittee(members, {"a", "b"}).ok());
-  members[1].descriptor.rad_cutoff = 5;
+  members[1].descriptor.chebyshev().rad_cutoff = 5;
   EXPECT_THAT(std::string(CheckCommittee(members, {"a", "b"}).message()), HasSubstr("b: has the descriptor"));
 }
 

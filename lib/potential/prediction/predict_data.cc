@@ -52,11 +52,11 @@ absl::Status PredictOne(const AtomicData& data, int64_t s, bool forces, Worker* 
   }
   result->name = data.name(s);
   result->config_type = data.config_type(s);
-  result->composition = Composition(data.descriptor().species, data.species(s));
+  result->composition = Composition(data.descriptor().species(), data.species(s));
   result->num_atoms = data.num_atoms(s);
   result->reference_energy = data.energy(s);
   result->predicted_energy = prediction.energy;
-  for (const uint8_t species : data.species(s)) result->element.push_back(data.descriptor().species[species]);
+  for (const uint8_t species : data.species(s)) result->element.push_back(data.descriptor().species()[species]);
   result->atom_energy = prediction.atom_energy;
   result->reference_force.assign(data.force(s).begin(), data.force(s).end());
   result->predicted_force = prediction.force;

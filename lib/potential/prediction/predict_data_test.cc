@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 
 constexpr char kTio2[] = "data/tio2-pbe/tio2-pbe.extxyz";
 
-AtomicData Read(const std::string& path, const ChebyshevOptions& descriptor) {
+AtomicData Read(const std::string& path, const DescriptorOptions& descriptor) {
   AtomicDataOptions options;
   options.descriptor = descriptor;
   auto data = AtomicData::Read({path}, options);

@@ -43,7 +43,7 @@ struct Chunk {
 // Reads the inputs in chunks, without the structures that the options leave out.
 class ChunkReader {
  public:
-  ChunkReader(const ChebyshevOptions& descriptor, absl::Span<const std::string> inputs, const PredictOptions& options)
+  ChunkReader(const DescriptorOptions& descriptor, absl::Span<const std::string> inputs, const PredictOptions& options)
       : descriptor_(descriptor), inputs_(inputs), options_(options) {
     if (options.frames.has_value()) {
       frames_ = *options.frames;
@@ -111,7 +111,7 @@ class ChunkReader {
     }
   }
 
-  const ChebyshevOptions& descriptor_;
+  const DescriptorOptions& descriptor_;
   const absl::Span<const std::string> inputs_;
   const PredictOptions& options_;
   std::vector<int64_t> frames_;
@@ -136,7 +136,7 @@ class Pipeline {
   Pipeline(absl::Span<const Potential> models, const PredictOptions& options)
       : model_(models[0]),
         options_(options),
-        species_map_(models[0].descriptor.species, /*of_model=*/true),
+        species_map_(models[0].descriptor.species(), /*of_model=*/true),
         descriptor_cost_(models[0].descriptor, AngularMethod::kMoments,
                          CommitteePrecision(models) == DType::kF64 ? 8 : 4, models[0].descriptor.cutoff()),
         network_cost_(models[0].shape),
@@ -221,12 +221,12 @@ class Pipeline {
   }
 
   std::string Composition(absl::Span<const uint8_t> species) const {
-    std::vector<int64_t> count(model_.descriptor.species.size(), 0);
+    std::vector<int64_t> count(model_.descriptor.species().size(), 0);
     for (const uint8_t s : species) ++count[s];
     std::string composition;
     for (size_t s = 0; s < count.size(); ++s) {
       if (count[s] == 0) continue;
-      absl::StrAppend(&composition, ElementSymbol(model_.descriptor.species[s]));
+      absl::StrAppend(&composition, ElementSymbol(model_.descriptor.species()[s]));
       if (count[s] > 1) absl::StrAppend(&composition, count[s]);
     }
     return composition;

@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<StructurePrediction>> Predict(const Potential& model,
   return PredictInputs(absl::MakeConstSpan(&model, 1), inputs, options);
 }
 
-std::string FeaturePath(const ChebyshevOptions& descriptor) {
+std::string FeaturePath(const DescriptorOptions& descriptor) {
   FeaturizeOptions featurize;
   featurize.descriptor = descriptor;
   featurize.precision = DType::kF64;

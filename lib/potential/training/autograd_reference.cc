@@ -124,7 +124,7 @@ at::Tensor AtomsWithGeometry(const NamedTensors& batch) {
 
 }  // namespace
 
-ReferencePrediction PredictByAutograd(const ChebyshevOptions& options, const NetworkShape& shape,
+ReferencePrediction PredictByAutograd(const DescriptorOptions& options, const NetworkShape& shape,
                                       const FeatureScaling& feature_scaling, const EnergyScaling& energy_scaling,
                                       const at::Tensor& parameters, const NamedTensors& batch, bool forces) {
   const c10::AutoGradMode enabled(true);
@@ -132,7 +132,7 @@ ReferencePrediction PredictByAutograd(const ChebyshevOptions& options, const Net
   const int64_t num_atoms = batch.At("atom_offset").values<int64_t>()[num_structures];
   const at::Tensor position = ToTorch(batch.At("position")).narrow(0, 0, num_atoms).clone().requires_grad_(forces);
   const at::Tensor strain = at::zeros({num_structures, 3, 3}, at::kDouble).requires_grad_(forces);
-  at::Tensor features = Features(options, batch, position, strain);
+  at::Tensor features = Features(options.chebyshev(), batch, position, strain);
   if (batch.Has("feature")) {
     const at::Tensor given = ToTorch(batch.At("feature")).narrow(0, 0, num_atoms).to(at::kDouble);
     features = at::where(AtomsWithGeometry(batch).unsqueeze(1), features, given);

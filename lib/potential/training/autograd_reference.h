@@ -11,7 +11,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor_options.h"
 #include "lib/network/network_shape.h"
 #include "lib/potential/model/scaling.h"
 #include "lib/potential/training/force_reference.h"
@@ -20,7 +20,7 @@
 namespace rutile {
 
 // Predicts under the contract of PredictReference.
-ReferencePrediction PredictByAutograd(const ChebyshevOptions& options, const NetworkShape& shape,
+ReferencePrediction PredictByAutograd(const DescriptorOptions& options, const NetworkShape& shape,
                                       const FeatureScaling& feature_scaling, const EnergyScaling& energy_scaling,
                                       const at::Tensor& parameters, const NamedTensors& batch, bool forces);
 

@@ -14,7 +14,7 @@ namespace rutile {
 
 StepModel MakeStepModel(const AtomisticModel& model, const LossOptions& loss) {
   StepModel step;
-  step.descriptor = MakeHostDescriptorTables(model.descriptor());
+  step.descriptor = MakeHostDescriptorTables(model.descriptor().chebyshev());
   step.network = PlainShapeOf(model.shape());
   step.mean = model.feature_scaling().mean;
   step.scale = model.feature_scaling().scale;

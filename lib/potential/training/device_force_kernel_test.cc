@@ -21,12 +21,12 @@ AtomicData Tio2(std::vector<AngularSet> nearer, bool cache_neighbors = true,
                 const std::string& path = "data/tio2-pbe/tio2-pbe.extxyz") {
   AtomicDataOptions options;
   options.descriptor.emplace();
-  options.descriptor->species = {22, 8};
-  options.descriptor->rad_order = 5;
-  options.descriptor->rad_cutoff = 4;
-  options.descriptor->ang_order = 3;
-  options.descriptor->ang_cutoff = 3.5;
-  options.descriptor->nearer = std::move(nearer);
+  options.descriptor->chebyshev().species = {22, 8};
+  options.descriptor->chebyshev().rad_order = 5;
+  options.descriptor->chebyshev().rad_cutoff = 4;
+  options.descriptor->chebyshev().ang_order = 3;
+  options.descriptor->chebyshev().ang_cutoff = 3.5;
+  options.descriptor->chebyshev().nearer = std::move(nearer);
   absl::StatusOr<AtomicData> data = AtomicData::Read({path}, options);
   EXPECT_TRUE(data.ok()) << data.status();
   if (cache_neighbors) {

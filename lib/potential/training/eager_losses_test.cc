@@ -31,11 +31,11 @@ namespace {
 AtomicData Tio2() {
   AtomicDataOptions options;
   options.descriptor.emplace();
-  options.descriptor->species = {22, 8};
-  options.descriptor->rad_order = 4;
-  options.descriptor->rad_cutoff = 4;
-  options.descriptor->ang_order = 3;
-  options.descriptor->ang_cutoff = 3;
+  options.descriptor->chebyshev().species = {22, 8};
+  options.descriptor->chebyshev().rad_order = 4;
+  options.descriptor->chebyshev().rad_cutoff = 4;
+  options.descriptor->chebyshev().ang_order = 3;
+  options.descriptor->chebyshev().ang_cutoff = 3;
   AtomicData data = *AtomicData::Read({"data/tio2-pbe/tio2-pbe.extxyz"}, options);
   EXPECT_TRUE(data.CacheNeighbors(false, "", int64_t{1} << 30, 1).ok());
   return data;

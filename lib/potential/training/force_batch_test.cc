@@ -13,10 +13,10 @@ struct Fixture {
   Fixture(bool cache_neighbors, bool triplets, bool cached_features, double fraction) {
     AtomicDataOptions data_options;
     data_options.descriptor.emplace();
-    data_options.descriptor->species = {22, 8};
-    data_options.descriptor->rad_order = 3;
-    data_options.descriptor->rad_cutoff = 3;
-    data_options.descriptor->ang_cutoff = 2.5;
+    data_options.descriptor->chebyshev().species = {22, 8};
+    data_options.descriptor->chebyshev().rad_order = 3;
+    data_options.descriptor->chebyshev().rad_cutoff = 3;
+    data_options.descriptor->chebyshev().ang_cutoff = 2.5;
     data = *AtomicData::Read({"data/tio2-pbe/tio2-pbe.extxyz"}, data_options);
     if (cache_neighbors) {
       EXPECT_TRUE(data->CacheNeighbors(triplets, "", int64_t{1} << 30, 1).ok());

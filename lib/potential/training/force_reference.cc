@@ -13,9 +13,10 @@
 #include "absl/types/span.h"
 #include "lib/base/logging.h"
 #include "lib/descriptor/descriptor_derivatives.h"
+#include "lib/descriptor/moment_reference.h"
 #include "lib/descriptor/reference_derivatives.h"
+#include "lib/many_body/many_body_reference.h"
 #include "lib/neighbor/pair_view.h"
-#include "lib/network/network_reference.h"
 #include "lib/structure/cell.h"
 #include "lib/structure/structure.h"
 #include "lib/tensorfile/tensorfile_torch.h"
@@ -42,11 +43,16 @@ Matrix3 Cell(const NamedTensors& batch, int64_t b) {
   return cell;
 }
 
+std::unique_ptr<const DescriptorDerivatives<double>> MakePlainDerivatives(const DescriptorOptions& options) {
+  if (!options.is_chebyshev()) return MakeMomentReference<double>(options.moments());
+  return MakeReferenceDerivatives<double>(options.chebyshev());
+}
+
 // The linear map from q [A, F] to [3A + 9B], the forces followed by the derivatives by strain, and its transpose.
 class BatchJacobian {
  public:
-  BatchJacobian(const ChebyshevOptions& options, const NamedTensors& batch)
-      : derivatives_(MakeReferenceDerivatives<double>(options)),
+  BatchJacobian(const DescriptorOptions& options, const NamedTensors& batch)
+      : derivatives_(MakePlainDerivatives(options)),
         num_features_(derivatives_->num_features()),
         atom_offset_(AtomOffset(batch).begin(), AtomOffset(batch).end()),
         states_(atom_offset_.size() - 1),
@@ -170,8 +176,9 @@ at::Tensor ReferenceEnergiesPerAtom(const NetworkShape& shape, const FeatureScal
     return table.index_select(0, species).to(features.device());
   };
   const at::Tensor x = (features - by_species(feature_scaling.mean)) * by_species(feature_scaling.scale);
-  const at::Tensor outputs = ReferenceAtomEnergies(shape, parameters, x.to(parameters.scalar_type()),
-                                                   batch.At("species").values<uint8_t>().subspan(0, num_atoms), eager);
+  const at::Tensor outputs =
+      ReferenceEnergiesOfAtoms(shape, parameters, x.to(parameters.scalar_type()),
+                               batch.At("species").values<uint8_t>().subspan(0, num_atoms), eager);
   const at::Tensor sums = at::zeros({num_structures}, features.options().requires_grad(false))
                               .index_add(0, StructureOfAtoms(batch).to(features.device()), outputs.to(at::kDouble));
   return sums / (energy_scaling.scale * AtomCounts(batch).to(features.device())) + energy_scaling.shift;
@@ -187,7 +194,7 @@ at::Tensor ReferenceStress(const at::Tensor& strain_gradient, const NamedTensors
   return symmetric * at::tensor(inverse_volume, at::kDouble).view({-1, 1, 1}).to(strain_gradient.device());
 }
 
-ReferencePrediction PredictReference(const ChebyshevOptions& options, const NetworkShape& shape,
+ReferencePrediction PredictReference(const DescriptorOptions& options, const NetworkShape& shape,
                                      const FeatureScaling& feature_scaling, const EnergyScaling& energy_scaling,
                                      const at::Tensor& parameters, const NamedTensors& batch, bool forces,
                                      const EagerOptions& eager) {

@@ -26,7 +26,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor_options.h"
 #include "lib/network/network_shape.h"
 #include "lib/potential/model/scaling.h"
 #include "lib/task/eager_options.h"
@@ -47,7 +47,7 @@ struct ReferencePrediction {
 // the batch except the values of target, force, force_sampled, stress and has_stress. CHECK-fails when shapes disagree.
 // eager: how (operations or script) and in which type the networks run. The result is on the parameters' device;
 // geometry stays on the CPU.
-ReferencePrediction PredictReference(const ChebyshevOptions& options, const NetworkShape& shape,
+ReferencePrediction PredictReference(const DescriptorOptions& options, const NetworkShape& shape,
                                      const FeatureScaling& feature_scaling, const EnergyScaling& energy_scaling,
                                      const at::Tensor& parameters, const NamedTensors& batch, bool forces,
                                      const EagerOptions& eager = {});

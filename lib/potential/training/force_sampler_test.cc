@@ -11,9 +11,9 @@ namespace {
 AtomicData Tio2() {
   AtomicDataOptions options;
   options.descriptor.emplace();
-  options.descriptor->species = {22, 8};
-  options.descriptor->rad_cutoff = 3;
-  options.descriptor->ang_cutoff = 3;
+  options.descriptor->chebyshev().species = {22, 8};
+  options.descriptor->chebyshev().rad_cutoff = 3;
+  options.descriptor->chebyshev().ang_cutoff = 3;
   return *AtomicData::Read({"data/tio2-pbe/tio2-pbe.extxyz"}, options);
 }
 

@@ -46,6 +46,27 @@ absl::Status CheckLabels(const AtomicData& data, const LossOptions& loss, absl::
   return absl::OkStatus();
 }
 
+absl::Status CheckManyBodyOptions(const DescriptorOptions& descriptor, const AtomisticTaskOptions& options) {
+  if (descriptor.is_chebyshev()) return absl::OkStatus();
+  if (options.gpu >= 0) {
+    return absl::InvalidArgumentError(
+        "--potential=many-body has kernels for processors: leave out --device, or add --compile_mode=none for "
+        "LibTorch's");
+  }
+  if (options.mixed_precision) {
+    return absl::InvalidArgumentError("--potential=many-body computes in fp32 or fp64, not in bf16-mixed");
+  }
+  if (options.angular == AngularMethod::kTriplets) {
+    return absl::InvalidArgumentError("--angular=triplets: --potential=many-body has no sums over triplets");
+  }
+  if (options.compile.preset == CompilePreset::kMaxAutotune) {
+    return absl::InvalidArgumentError(
+        "--compile_preset=max-autotune times kernels of networks, which are not what --potential=many-body spends its "
+        "time on: take reduce-overhead");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckGpuOptions(const AtomisticTaskOptions& options) {
   if (options.gpu < 0) return absl::OkStatus();
   if (options.mixed_precision) {
@@ -168,6 +189,7 @@ absl::StatusOr<std::unique_ptr<ForceTask>> ForceTask::Create(const AtomicData& d
                                                              absl::Span<const int64_t> train) {
   const ProfileScope scope(Stage::kSetup);
   RETURN_IF_ERROR(CheckPrecision(options));
+  RETURN_IF_ERROR(CheckManyBodyOptions(data.descriptor(), options));
   RETURN_IF_ERROR(CheckGpuOptions(options));
   RETURN_IF_ERROR(CheckLabels(data, options.loss, train));
   ASSIGN_OR_RETURN(FeatureSource features, FeatureSource::Create(data, options.angular, options.precision,

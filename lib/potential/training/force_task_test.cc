@@ -29,11 +29,11 @@ std::vector<int64_t> Range(int64_t n) {
 AtomicData Tio2(bool cache_neighbors = true) {
   AtomicDataOptions options;
   options.descriptor.emplace();
-  options.descriptor->species = {22, 8};
-  options.descriptor->rad_order = 4;
-  options.descriptor->rad_cutoff = 4;
-  options.descriptor->ang_order = 3;
-  options.descriptor->ang_cutoff = 3;
+  options.descriptor->chebyshev().species = {22, 8};
+  options.descriptor->chebyshev().rad_order = 4;
+  options.descriptor->chebyshev().rad_cutoff = 4;
+  options.descriptor->chebyshev().ang_order = 3;
+  options.descriptor->chebyshev().ang_cutoff = 3;
   absl::StatusOr<AtomicData> data = AtomicData::Read({"data/tio2-pbe/tio2-pbe.extxyz"}, options);
   EXPECT_TRUE(data.ok()) << data.status();
   if (cache_neighbors) {
@@ -317,11 +317,11 @@ TEST(ForceTaskTest, KeptGeometryChangesNothing) {
 TEST(ForceTaskTest, AtomsOfLongListsArePickedOut) {
   AtomicDataOptions data_options;
   data_options.descriptor.emplace();
-  data_options.descriptor->species = {22, 8};
-  data_options.descriptor->rad_order = 3;
-  data_options.descriptor->rad_cutoff = 7;
-  data_options.descriptor->ang_order = 2;
-  data_options.descriptor->ang_cutoff = 3;
+  data_options.descriptor->chebyshev().species = {22, 8};
+  data_options.descriptor->chebyshev().rad_order = 3;
+  data_options.descriptor->chebyshev().rad_cutoff = 7;
+  data_options.descriptor->chebyshev().ang_order = 2;
+  data_options.descriptor->chebyshev().ang_cutoff = 3;
   const absl::StatusOr<AtomicData> data = AtomicData::Read({"data/tio2-pbe/tio2-pbe.extxyz"}, data_options);
   ASSERT_TRUE(data.ok()) << data.status();
   AtomisticTaskOptions options = Options(0.5, 0);

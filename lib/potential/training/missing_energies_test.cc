@@ -23,11 +23,11 @@ const std::vector<int64_t> kExamples = {0, 1, 2, 3, 4, 6, 7, 10, 200, 402};
 AtomicData Read(const std::string& path) {
   AtomicDataOptions options;
   options.descriptor.emplace();
-  options.descriptor->species = {22, 8};
-  options.descriptor->rad_order = 4;
-  options.descriptor->rad_cutoff = 4;
-  options.descriptor->ang_order = 3;
-  options.descriptor->ang_cutoff = 3;
+  options.descriptor->chebyshev().species = {22, 8};
+  options.descriptor->chebyshev().rad_order = 4;
+  options.descriptor->chebyshev().rad_cutoff = 4;
+  options.descriptor->chebyshev().ang_order = 3;
+  options.descriptor->chebyshev().ang_cutoff = 3;
   absl::StatusOr<AtomicData> data = AtomicData::Read({path}, options);
   EXPECT_TRUE(data.ok()) << data.status();
   EXPECT_TRUE(data->CacheNeighbors(false, "", int64_t{1} << 30, 1).ok());

@@ -24,11 +24,11 @@ namespace {
 AtomicData Tio2() {
   AtomicDataOptions options;
   options.descriptor.emplace();
-  options.descriptor->species = {22, 8};
-  options.descriptor->rad_order = 4;
-  options.descriptor->rad_cutoff = 4;
-  options.descriptor->ang_order = 3;
-  options.descriptor->ang_cutoff = 3;
+  options.descriptor->chebyshev().species = {22, 8};
+  options.descriptor->chebyshev().rad_order = 4;
+  options.descriptor->chebyshev().rad_cutoff = 4;
+  options.descriptor->chebyshev().ang_order = 3;
+  options.descriptor->chebyshev().ang_cutoff = 3;
   absl::StatusOr<AtomicData> data = AtomicData::Read({"data/tio2-pbe/tio2-pbe.extxyz"}, options);
   EXPECT_TRUE(data.ok()) << data.status();
   return *data;

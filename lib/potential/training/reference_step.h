@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor_options.h"
 #include "lib/network/network_shape.h"
 #include "lib/potential/model/scaling.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -14,7 +14,7 @@
 namespace rutile {
 
 struct ReferenceModel {
-  ChebyshevOptions descriptor;
+  DescriptorOptions descriptor;
   NetworkShape shape;
   FeatureScaling feature_scaling;
   EnergyScaling energy_scaling;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lib/descriptor/descriptor_factory.h"
+#include "lib/many_body/atom_kernel_factory.h"
 
 namespace rutile {
 namespace {
@@ -54,7 +55,7 @@ ForceContext<T>::ForceContext(const AtomisticModel& model, const LossOptions& lo
 
 template <typename T>
 StructureWorker<T>::StructureWorker(const ForceContext<T>& formulas, GeometryCache<T>* cache)
-    : formulas_(formulas), cache_(cache), kernel_(formulas.model.shape()) {}
+    : formulas_(formulas), cache_(cache), kernel_(MakeAtomKernel<T>(formulas.model.shape())) {}
 
 template <typename T>
 StructureWorker<T>::~StructureWorker() = default;
@@ -320,12 +321,12 @@ void StructureWorker<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>
     const ProfileScope scope(Stage::kNetwork);
     CountNetworks(scope, cost.forward + (train ? cost.backward : 0));
     if (!train) {
-      kernel_.Evaluate(parameters, rows, network_sums);
+      kernel_->Evaluate(parameters, rows, network_sums);
       return ComputeEnergies(batch, sums);
     }
-    kernel_.Forward(parameters, rows, network_sums);
+    kernel_->Forward(parameters, rows, network_sums);
     ComputeEnergies(batch, sums);
-    return kernel_.Backward(parameters, rows, slopes_, gradients->energy);
+    return kernel_->Backward(parameters, rows, slopes_, gradients->energy);
   }
   gradient_.resize(x_.size());
   const bool force_term = train && formulas_.loss.force_weight > 0;
@@ -333,9 +334,9 @@ void StructureWorker<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>
   {
     const ProfileScope scope(Stage::kNetwork);
     CountNetworks(scope, cost.forward + cost.input_gradients + (train ? cost.backward : 0));
-    kernel_.ForwardWithInputGradients(parameters, rows, network_sums, absl::MakeSpan(gradient_));
+    kernel_->ForwardWithInputGradients(parameters, rows, network_sums, absl::MakeSpan(gradient_));
     ComputeEnergies(batch, sums);
-    if (train) kernel_.AddEnergyGradients(parameters, rows, slopes_, gradients->energy);
+    if (train) kernel_->AddEnergyGradients(parameters, rows, slopes_, gradients->energy);
   }
   if (force_term) force_tangent_.resize(x_.size());
   if (stress_term) stress_tangent_.resize(x_.size());
@@ -345,8 +346,8 @@ void StructureWorker<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>
   if (!force_term && !stress_term) return;
   const ProfileScope scope(Stage::kTangents);
   CountNetworks(scope, (force_term + stress_term) * cost.tangent_gradients);
-  if (force_term) kernel_.AddTangentGradients(parameters, rows, force_tangent_, gradients->force);
-  if (stress_term) kernel_.AddTangentGradients(parameters, rows, stress_tangent_, gradients->stress);
+  if (force_term) kernel_->AddTangentGradients(parameters, rows, force_tangent_, gradients->force);
+  if (stress_term) kernel_->AddTangentGradients(parameters, rows, stress_tangent_, gradients->stress);
 }
 
 template struct ForceContext<float>;

@@ -11,9 +11,9 @@
 #include "absl/types/span.h"
 #include "lib/descriptor/descriptor_cost.h"
 #include "lib/descriptor/descriptor_derivatives.h"
+#include "lib/network/atom_kernel.h"
 #include "lib/network/kernel_plan.h"
 #include "lib/network/network_cost.h"
-#include "lib/network/network_kernel.h"
 #include "lib/potential/model/atomistic_model.h"
 #include "lib/potential/model/loss_function.h"
 #include "lib/potential/model/task_options.h"
@@ -90,11 +90,11 @@ class StructureWorker {
   ~StructureWorker();
 
   // Freezes networks; see NetworkKernel::SetFrozen.
-  void SetFrozen(const std::vector<bool>& species) { kernel_.SetFrozen(species); }
+  void SetFrozen(const std::vector<bool>& species) { kernel_->SetFrozen(species); }
 
   // SetPlan and SetRounding take effect from the next Run on.
-  void SetPlan(const KernelPlan& plan) { kernel_.SetPlan(plan); }
-  void SetRounding(bool on) { kernel_.SetRounding(on); }
+  void SetPlan(const KernelPlan& plan) { kernel_->SetPlan(plan); }
+  void SetRounding(bool on) { kernel_->SetRounding(on); }
 
   // Runs a chunk. structures: indices in the batch, either all with forces or stress to learn (NeedsForces) or all
   // without. sums: [B], overwritten for `structures`. gradients: null to compute none.
@@ -138,7 +138,7 @@ class StructureWorker {
 
   const ForceContext<T>& formulas_;
   GeometryCache<T>* const cache_;
-  NetworkKernel<T> kernel_;
+  const std::unique_ptr<AtomKernel<T>> kernel_;
   // one for each structure that needs forces; without forces the first serves all
   std::vector<std::unique_ptr<State>> states_;
   std::vector<Place> places_;

@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "lib/base/status_macros.h"
 #include "lib/descriptor/stp_reader.h"
+#include "lib/neighbor/neighbor_file.h"
 #include "lib/structure/element.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
@@ -31,6 +32,19 @@ DEFINE_string(ang_cutoff, "5,3",
               "Angular cutoffs in Angstrom, largest first. They may exceed rad_cutoff. Each makes an angular part of "
               "its own, so that near neighbors are told from far ones; aenet has one part, as --ang_cutoff=4. With a "
               "single --ang_order alone, it is 4.");
+DEFINE_string(potential, "chebyshev",
+              "chebyshev or many-body. Networks see Chebyshev features of the neighborhood, as in aenet, or learned "
+              "products of its moments, as in MACE: slower and more accurate (docs/which-potential.md).");
+DEFINE_validator(potential,
+                 [](const char*, const std::string& value) { return value == "chebyshev" || value == "many-body"; });
+DEFINE_double(
+    cutoff, 0,
+    "Cutoff in Angstrom, at most 20, of --potential=many-body; 0: 5. For cache-neighbors without --potential: "
+    "neighbors up to here, of which any descriptor with shorter cutoffs can be made.");
+DEFINE_validator(cutoff, [](const char*, double value) { return value >= 0 && value <= rutile::kLongestCutoff; });
+DEFINE_int32(radial_functions, 8, "Radial functions of which each channel learns its own. With --potential=many-body.");
+DEFINE_int32(max_l, 3, "Largest order of spherical harmonics, 0 to 4. With --potential=many-body.");
+DEFINE_string(radial_basis, "bessel", "Radial functions: bessel or chebyshev. With --potential=many-body.");
 DEFINE_double(min_cutoff, 0.55, "Smallest distance at which neighbors count, in Angstrom.");
 DEFINE_string(fingerprints, "",
               "aenet .stp files, one for each species, separated by commas. They replace the other descriptor flags, "
@@ -41,7 +55,22 @@ namespace {
 
 const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
-constexpr const char* kFlags[] = {"species", "rad_order", "rad_cutoff", "ang_order", "ang_cutoff", "min_cutoff"};
+constexpr const char* kFlags[] = {"species", "potential", "rad_order",        "rad_cutoff",   "ang_order", "ang_cutoff",
+                                  "cutoff",  "max_l",     "radial_functions", "radial_basis", "min_cutoff"};
+constexpr absl::string_view kChebyshevFlags[] = {"rad_order", "rad_cutoff", "ang_order", "ang_cutoff"};
+constexpr absl::string_view kMomentFlags[] = {"cutoff", "max_l", "radial_functions", "radial_basis"};
+
+bool IsManyBody() { return FLAGS_potential == "many-body"; }
+
+absl::Status RefuseGiven(absl::Span<const absl::string_view> flags, absl::string_view potential,
+                         absl::string_view instead) {
+  for (const absl::string_view flag : flags) {
+    if (!FlagGiven(std::string(flag).c_str())) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag, " is a flag of --potential=", potential, ": give that, too, or ", instead));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::vector<uint8_t>> ParseSpecies() {
   std::vector<uint8_t> species;
@@ -77,6 +106,19 @@ absl::StatusOr<std::vector<double>> ParseCutoffs() {
   return ParseList<double>("ang_cutoff", FLAGS_ang_cutoff, absl::SimpleAtod, "5,3.5 (Angstrom)");
 }
 
+absl::StatusOr<DescriptorOptions> MomentsFromFlags() {
+  RETURN_IF_ERROR(RefuseGiven(kChebyshevFlags, "chebyshev", "--cutoff instead"));
+  MomentOptions options;
+  ASSIGN_OR_RETURN(options.species, ParseSpecies());
+  if (FLAGS_cutoff > 0) options.cutoff = FLAGS_cutoff;
+  options.num_radial = FLAGS_radial_functions;
+  options.max_l = FLAGS_max_l;
+  ASSIGN_OR_RETURN(options.basis, kRadialBasisNames.Parse(FLAGS_radial_basis));
+  options.min_cutoff = FLAGS_min_cutoff;
+  RETURN_IF_ERROR(options.Validate());
+  return options;
+}
+
 // The flag that is left out follows the one that is given: a single value means aenet's one part.
 absl::Status SetAngular(DescriptorDefaults defaults, ChebyshevOptions* options) {
   const ChebyshevOptions aenet;
@@ -100,7 +142,7 @@ absl::Status SetAngular(DescriptorDefaults defaults, ChebyshevOptions* options) 
 
 }  // namespace
 
-absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags(DescriptorDefaults defaults) {
+absl::StatusOr<DescriptorOptions> DescriptorOptionsFromFlags(DescriptorDefaults defaults) {
   if (!FLAGS_fingerprints.empty()) {
     for (const char* name : kFlags) {
       if (FlagGiven(name)) {
@@ -108,12 +150,17 @@ absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags(DescriptorDefaults d
             absl::StrCat("--fingerprints and --", name, " both describe the descriptor: give one of them"));
       }
     }
+    if (IsManyBody()) {
+      return absl::InvalidArgumentError("--fingerprints describe aenet's descriptor, not --potential=many-body");
+    }
     return ReadStpFiles(std::vector<std::string>(absl::StrSplit(FLAGS_fingerprints, ',')));
   }
   if (FLAGS_species.empty()) {
     return absl::InvalidArgumentError(
         "needs --species: the elements in the order that fixes the descriptor's typespins, as in --species=Ti,O");
   }
+  if (IsManyBody()) return MomentsFromFlags();
+  RETURN_IF_ERROR(RefuseGiven(kMomentFlags, "many-body", "--rad_cutoff and --ang_cutoff instead"));
   ChebyshevOptions options;
   ASSIGN_OR_RETURN(options.species, ParseSpecies());
   options.rad_order = FLAGS_rad_order;
@@ -122,6 +169,23 @@ absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags(DescriptorDefaults d
   options.min_cutoff = FLAGS_min_cutoff;
   RETURN_IF_ERROR(options.Validate());
   return options;
+}
+
+std::map<std::string, std::string> DescriptorFlagValues(const DescriptorOptions& descriptor) {
+  if (!descriptor.is_chebyshev()) {
+    const MomentOptions& moments = descriptor.moments();
+    return {{"potential", "many-body"},
+            {"cutoff", absl::StrCat(moments.cutoff)},
+            {"radial_functions", absl::StrCat(moments.num_radial)},
+            {"max_l", absl::StrCat(moments.max_l)},
+            {"radial_basis", std::string(kRadialBasisNames.Name(moments.basis))}};
+  }
+  const ChebyshevOptions& chebyshev = descriptor.chebyshev();
+  return {{"potential", "chebyshev"},
+          {"rad_order", absl::StrCat(chebyshev.rad_order)},
+          {"rad_cutoff", absl::StrCat(chebyshev.rad_cutoff)},
+          {"ang_order", chebyshev.AngularOrders()},
+          {"ang_cutoff", chebyshev.AngularCutoffs()}};
 }
 
 absl::StatusOr<double> AngularCutoffFromFlag() {
@@ -135,29 +199,50 @@ bool DescriptorFlagsGiven() {
   return FlagGiven("fingerprints") || std::any_of(std::begin(kFlags), std::end(kFlags), FlagGiven);
 }
 
-absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags(const ChebyshevOptions& recorded, absl::string_view path) {
+absl::StatusOr<DescriptorOptions> DescriptorOptionsFromFlags(const DescriptorOptions& recorded,
+                                                             absl::string_view path) {
   const auto contradiction = [&](const std::string& flag, absl::string_view kept) {
     return absl::InvalidArgumentError(absl::StrCat(flag, ": ", path, " was made for ", kept,
                                                    "; leave the flag out, or run cache-neighbors with it, or with "
                                                    "--cutoff for any descriptor"));
   };
   if (!FLAGS_fingerprints.empty()) {
-    ASSIGN_OR_RETURN(const ChebyshevOptions given, DescriptorOptionsFromFlags());
+    ASSIGN_OR_RETURN(const DescriptorOptions given, DescriptorOptionsFromFlags());
     if (given != recorded) return contradiction("--fingerprints=" + FLAGS_fingerprints, recorded.ToJson());
     return recorded;
   }
   if (FlagGiven("species")) {
     ASSIGN_OR_RETURN(const std::vector<uint8_t> species, ParseSpecies());
-    const std::string kept = absl::StrJoin(
-        recorded.species, ",", [](std::string* out, uint8_t element) { absl::StrAppend(out, ElementSymbol(element)); });
-    if (species != recorded.species) return contradiction("--species=" + FLAGS_species, "--species=" + kept);
+    const std::string kept = absl::StrJoin(recorded.species(), ",", [](std::string* out, uint8_t element) {
+      absl::StrAppend(out, ElementSymbol(element));
+    });
+    if (species != recorded.species()) return contradiction("--species=" + FLAGS_species, "--species=" + kept);
   }
   const auto check = [&](const char* name, double given, double kept) {
     if (!FlagGiven(name) || given == kept) return absl::OkStatus();
     return contradiction(absl::StrCat("--", name, "=", given), absl::StrCat("--", name, "=", kept));
   };
-  RETURN_IF_ERROR(check("rad_order", FLAGS_rad_order, recorded.rad_order));
-  RETURN_IF_ERROR(check("rad_cutoff", FLAGS_rad_cutoff, recorded.rad_cutoff));
+  if (FlagGiven("potential") && IsManyBody() == recorded.is_chebyshev()) {
+    return contradiction("--potential=" + FLAGS_potential, recorded.ToJson());
+  }
+  if (!recorded.is_chebyshev()) {
+    RETURN_IF_ERROR(
+        RefuseGiven(kChebyshevFlags, "chebyshev", "leave it out, as the data are for many-body potentials"));
+    const MomentOptions& moments = recorded.moments();
+    RETURN_IF_ERROR(check("cutoff", FLAGS_cutoff, moments.cutoff));
+    RETURN_IF_ERROR(check("radial_functions", FLAGS_radial_functions, moments.num_radial));
+    RETURN_IF_ERROR(check("max_l", FLAGS_max_l, moments.max_l));
+    RETURN_IF_ERROR(check("min_cutoff", FLAGS_min_cutoff, moments.min_cutoff));
+    const std::string basis(kRadialBasisNames.Name(moments.basis));
+    if (FlagGiven("radial_basis") && FLAGS_radial_basis != basis) {
+      return contradiction("--radial_basis=" + FLAGS_radial_basis, "--radial_basis=" + basis);
+    }
+    return recorded;
+  }
+  RETURN_IF_ERROR(RefuseGiven(kMomentFlags, "many-body", "--rad_cutoff and --ang_cutoff instead"));
+  const ChebyshevOptions& chebyshev = recorded.chebyshev();
+  RETURN_IF_ERROR(check("rad_order", FLAGS_rad_order, chebyshev.rad_order));
+  RETURN_IF_ERROR(check("rad_cutoff", FLAGS_rad_cutoff, chebyshev.rad_cutoff));
   const auto check_list = [&](const char* name, const auto& given, const std::string& kept) {
     if (!FlagGiven(name)) return absl::OkStatus();
     if (!given.ok()) return given.status();
@@ -165,9 +250,9 @@ absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags(const ChebyshevOptio
     if (text == kept) return absl::OkStatus();
     return contradiction(absl::StrCat("--", name, "=", text), absl::StrCat("--", name, "=", kept));
   };
-  RETURN_IF_ERROR(check_list("ang_order", ParseOrders(), recorded.AngularOrders()));
-  RETURN_IF_ERROR(check_list("ang_cutoff", ParseCutoffs(), recorded.AngularCutoffs()));
-  RETURN_IF_ERROR(check("min_cutoff", FLAGS_min_cutoff, recorded.min_cutoff));
+  RETURN_IF_ERROR(check_list("ang_order", ParseOrders(), chebyshev.AngularOrders()));
+  RETURN_IF_ERROR(check_list("ang_cutoff", ParseCutoffs(), chebyshev.AngularCutoffs()));
+  RETURN_IF_ERROR(check("min_cutoff", FLAGS_min_cutoff, chebyshev.min_cutoff));
   return recorded;
 }
 

@@ -3,9 +3,12 @@
 #ifndef RUTILE_TOOLS_COMMON_FLAGS_DESCRIPTOR_FLAGS_H_
 #define RUTILE_TOOLS_COMMON_FLAGS_DESCRIPTOR_FLAGS_H_
 
+#include <map>
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor_options.h"
 
 namespace rutile {
 
@@ -16,11 +19,14 @@ bool DescriptorFlagsGiven();
 enum class DescriptorDefaults { kTwoParts, kAenet };
 
 // From --species, --rad_order and so on, or from --fingerprints; both at once is an error, and so is neither.
-absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags(
+absl::StatusOr<DescriptorOptions> DescriptorOptionsFromFlags(
     DescriptorDefaults defaults = DescriptorDefaults::kTwoParts);
 
 // What the file at `path` recorded, unless a flag that is given contradicts it: INVALID_ARGUMENT naming both.
-absl::StatusOr<ChebyshevOptions> DescriptorOptionsFromFlags(const ChebyshevOptions& recorded, absl::string_view path);
+absl::StatusOr<DescriptorOptions> DescriptorOptionsFromFlags(const DescriptorOptions& recorded, absl::string_view path);
+
+// Returns the value of each flag that describes the descriptor, but of --species and --min_cutoff.
+std::map<std::string, std::string> DescriptorFlagValues(const DescriptorOptions& descriptor);
 
 // --ang_cutoff where there is no descriptor, in Angstrom: INVALID_ARGUMENT unless it is one number.
 absl::StatusOr<double> AngularCutoffFromFlag();

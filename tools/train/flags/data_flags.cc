@@ -15,7 +15,7 @@
 #include "lib/base/memory.h"
 #include "lib/base/preload.h"
 #include "lib/base/status_macros.h"
-#include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/descriptor_options.h"
 #include "lib/potential/data/config_weights.h"
 #include "lib/structure/element.h"
 #include "tools/common/flags/descriptor_flags.h"
@@ -97,6 +97,7 @@ absl::Status CacheFeatures(const AtomicData& data, AtomisticTaskOptions* options
     }
     return RefuseFlags("with files of features, which hold them", {"cached_features"});
   }
+  if (!data.descriptor().is_chebyshev()) return RefuseFlags("with --potential=many-body", {"cached_features"});
   if (!EnergiesWithoutForces(data, *options)) {
     return RefuseFlags("where all energies are learned with forces", {"cached_features"});
   }
@@ -185,7 +186,11 @@ absl::Status CacheGeometry(const AtomicData& data, const TrainerOptions& trainer
   int64_t pairs = 0;
   for (int64_t s = 0; s < data.num_structures(); ++s) pairs += data.pairs(s).num_pairs();
   double sets = 1;  // nearer sets have their own neighbors, fewer by the volume
-  for (const AngularSet& set : data.descriptor().nearer) sets += std::pow(set.cutoff / data.descriptor().cutoff(), 3);
+  if (data.descriptor().is_chebyshev()) {
+    for (const AngularSet& set : data.descriptor().chebyshev().nearer) {
+      sets += std::pow(set.cutoff / data.descriptor().cutoff(), 3);
+    }
+  }
   const auto needed = static_cast<int64_t>(1.25 * sets * (4 * ByteSize(options->precision) + 4) * pairs);
   if (needed > options->geometry_bytes && needed < MemoryLimit() / 4 / processes) {
     messages->push_back(absl::StrFormat(
@@ -250,19 +255,17 @@ std::map<std::string, std::string> DataConfig(const AtomicData& data) {
   }
   // Features were made with theirs, and hashed.
   if (data.has_features()) return config;
-  const ChebyshevOptions& descriptor = data.descriptor();
-  const ChebyshevOptions usual;
-  const auto describe = [&config](const char* name, auto value, auto default_value) {
-    if (value != default_value) config[name] = absl::StrCat(value);
-  };
+  const DescriptorOptions& descriptor = data.descriptor();
   // Elements are in the order that features know them by.
-  config["species"] = absl::StrJoin(
-      descriptor.species, ",", [](std::string* out, uint8_t element) { absl::StrAppend(out, ElementSymbol(element)); });
-  describe("rad_order", descriptor.rad_order, usual.rad_order);
-  describe("rad_cutoff", descriptor.rad_cutoff, usual.rad_cutoff);
-  describe("ang_order", descriptor.AngularOrders(), usual.AngularOrders());
-  describe("ang_cutoff", descriptor.AngularCutoffs(), usual.AngularCutoffs());
-  describe("min_cutoff", descriptor.min_cutoff, usual.min_cutoff);
+  config["species"] = absl::StrJoin(descriptor.species(), ",", [](std::string* out, uint8_t element) {
+    absl::StrAppend(out, ElementSymbol(element));
+  });
+  const DescriptorOptions usual = descriptor.is_chebyshev() ? DescriptorOptions() : DescriptorOptions(MomentOptions());
+  const auto usual_values = DescriptorFlagValues(usual);
+  for (const auto& [flag, value] : DescriptorFlagValues(descriptor)) {
+    if (flag == "potential" ? !descriptor.is_chebyshev() : value != usual_values.at(flag)) config[flag] = value;
+  }
+  if (descriptor.min_cutoff() != usual.min_cutoff()) config["min_cutoff"] = absl::StrCat(descriptor.min_cutoff());
   return config;
 }
 

@@ -25,7 +25,6 @@ constexpr ForeignFlag kForeign[] = {
     {"random_seed", "--seed=N"},
     {"hidden_size", "--hidden=15,15, nodes of each layer"},
     {"hidden_layers", "--hidden=15,15, nodes of each layer"},
-    {"cutoff", kCutoff},
     {"r_cut", kCutoff},
     {"r_max", kCutoff},
     {"elements", "--species=Ti,O"},

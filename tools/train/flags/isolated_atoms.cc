@@ -55,7 +55,7 @@ std::map<uint8_t, Atom> AtomsOf(const AtomicData& data, const std::vector<bool>&
     if (!isolated[s] || !data.has_energy(s) || data.weight(s) == 0) continue;
     if (!held_out.empty() && held_out[s]) continue;
     const double energy = data.energy(s);
-    Atom& atom = atoms[data.descriptor().species[data.species(s)[0]]];
+    Atom& atom = atoms[data.descriptor().species()[data.species(s)[0]]];
     atom.lowest = atom.count == 0 ? energy : std::min(atom.lowest, energy);
     atom.highest = atom.count == 0 ? energy : std::max(atom.highest, energy);
     ++atom.count;
@@ -72,7 +72,7 @@ void ChooseAtomicEnergies(const AtomicData& data, const std::map<uint8_t, Atom>&
   }
   std::map<uint8_t, double> energies;
   std::string text;
-  for (const uint8_t element : data.descriptor().species) {
+  for (const uint8_t element : data.descriptor().species()) {
     const auto found = atoms.find(element);
     if (found == atoms.end()) {
       return PrintWarning(absl::StrCat(left_out, ", but none is an atom of ", ElementSymbol(element),

@@ -30,6 +30,7 @@ const SettingFlags<AtomisticTaskOptions>& Flags() {
 
 AtomisticTaskOptions FlagDefaults() {
   AtomisticTaskOptions options;
+  options.channels = 64;
   options.feature_scaling = FeatureScalingKind::kPerSpecies;  // which lowers errors
   options.hidden = {32, 32};
   options.activation = Activation::kSilu;

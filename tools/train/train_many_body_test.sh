@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# train --potential=many-body: every kind of input gives the same run, a resumed run is the uninterrupted one, evaluate
+# and tracin take its models, and one clear line refuses what these potentials do not have.
+set -uo pipefail
+train="$PWD/tools/train/train"
+evaluate=$PWD/tools/evaluate/evaluate
+featurize=$PWD/tools/featurize/featurize
+cache=$PWD/tools/cache-neighbors/cache-neighbors
+tracin=$PWD/tools/tracin/tracin
+diff=$PWD/lib/tensorfile/diff
+tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
+. tools/common/tool_test.sh
+cd "$TEST_TMPDIR" || exit 1
+
+moments="--potential=many-body --species=Ti,O --cutoff=3.5 --radial_functions=4 --max_l=2"
+small="--precision=fp64 --test_fraction=0.8 --lr_scheduler=constant"
+run() {
+  local name=$1
+  shift
+  $train --channels=6 --hidden=5 $small --output_dir="$name" "$@" > "$name.tsv" 2> "$name.log" ||
+    fail "$name, $*: $(cat "$name.log")"
+}
+same() {
+  run "$@" --max_epochs=3
+  $diff --rtol=1e-7 --atol=1e-9 ref/last.safetensors "$1/last.safetensors" > differences ||
+    fail "$*: $(cat differences)"
+}
+equal() {
+  $diff --rtol=0 --atol=0 "$1" "$2" > differences || fail "$1 and $2: $(cat differences)"
+}
+
+run ref $moments --max_epochs=3 "$tio2"
+expect_line 'force_rmse\[eV/' ref.tsv
+
+# Other routes to the same neighbors.
+$cache $moments --output=n.safetensors "$tio2" 2> /dev/null || fail "cache-neighbors"
+same neighbors n.safetensors
+$cache --cutoff=5 --output=wide.safetensors "$tio2" 2> /dev/null || fail "cache-neighbors --cutoff"
+same wide $moments wide.safetensors
+same none $moments --compile_mode=none "$tio2"
+same anew $moments --cache_neighbors=false "$tio2"
+run threads $moments --max_epochs=3 --threads=2 "$tio2"
+equal ref/last.safetensors threads/last.safetensors
+
+# Stopped after an epoch, and gone on.
+run part $moments --max_epochs=1 "$tio2"
+run part $moments --max_epochs=3 --resume "$tio2"
+equal ref/last.safetensors part/last.safetensors
+refuses 'channels' $train --channels=7 --hidden=5 $small $moments --max_epochs=4 --resume --output_dir=part "$tio2"
+
+# Its scales move with other data; its predictions do not.
+$evaluate ref/last.safetensors "$tio2" > before.tsv 2> log ||
+  fail "evaluate: $(cat log)"
+expect_line 'force' before.tsv
+run moved $moments --max_epochs=1 --learning_rate=1e-30 --init_from=ref/last.safetensors --test_fraction=0.1 "$tio2"
+$evaluate moved/last.safetensors "$tio2" > after.tsv 2> log || fail "evaluate: $(cat log)"
+diff before.tsv after.tsv > lines || fail "--init_from changes predictions: $(cat lines)"
+
+# A committee, and influence.
+run committee $moments --committee=2 --max_epochs=1 --test_fraction=0.9 "$tio2"
+$evaluate committee/member-*/best.safetensors "$tio2" > committee.tsv 2> log || fail "committee: $(cat log)"
+$tracin --train="$tio2" --test="$tio2" --test_indices=3 --top_k=2 ref/last.safetensors > influence.tsv 2> log ||
+  fail "tracin: $(cat log)"
+
+refuses 'no features to keep' $featurize $moments --output=f.safetensors "$tio2"
+refuses '--cutoff is a flag of --potential=many-body' $train --species=Ti,O --cutoff=4 --output_dir=x "$tio2"
+refuses '--rad_cutoff is a flag of --potential=chebyshev' $train $moments --rad_cutoff=4 --output_dir=x "$tio2"
+refuses '--channels' $train --species=Ti,O --channels=4 --output_dir=x "$tio2"
+refuses 'aenet has no' $train $moments --preset=aenet --output_dir=x "$tio2"
+refuses '--compile_mode=script' $train $moments --compile_mode=script --output_dir=x "$tio2"
+refuses '--angular=triplets' $train $moments --angular=triplets --output_dir=x "$tio2"
+refuses '--max_l=5' $train --potential=many-body --species=Ti,O --max_l=5 --output_dir=x "$tio2"
+refuses 'aenet has no many-body' $evaluate --export_aenet=e ref/last.safetensors
