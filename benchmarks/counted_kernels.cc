@@ -64,7 +64,7 @@ NeighborList Neighbors(const Structure& structure, double cutoff) {
   return list;
 }
 
-ChebyshevOptions DescriptorOptions() {
+ChebyshevOptions MeasuredDescriptor() {
   ChebyshevOptions options;
   options.species = {22, 8};
   options.rad_cutoff = 6;
@@ -103,7 +103,7 @@ void MeasureDescriptor() {
   const Structure structure = Lattice(5);
   const NeighborList list = Neighbors(structure, 6);
   const std::vector<uint8_t> species = SpeciesOf(structure);
-  const auto descriptor = MakeDescriptor(DescriptorOptions(), AngularMethod::kMoments);
+  const auto descriptor = MakeDescriptor(MeasuredDescriptor(), AngularMethod::kMoments);
   const auto workspace = descriptor->MakeWorkspace();
   std::vector<double> features(species.size() * descriptor->num_features());
   Measure([&] {
@@ -125,7 +125,7 @@ void MeasureDerivatives() {
   geometry.pairs.offset = list.offset;
   geometry.pairs.j = list.j.data();
   geometry.pairs.shift = list.shift.data();
-  const auto derivatives = MakeDescriptorDerivatives<float>(DescriptorOptions(), AngularMethod::kMoments);
+  const auto derivatives = MakeDescriptorDerivatives<float>(MeasuredDescriptor(), AngularMethod::kMoments);
   const auto state = derivatives->MakeState();
   const int64_t size = structure.size() * derivatives->num_features();
   const std::vector<float> slopes = Normal<float>(size, "slopes");

@@ -193,10 +193,10 @@ class Epoch {
  public:
   explicit Epoch(DType precision) {
     FeaturizeOptions featurize;
-    featurize.descriptor.chebyshev().species = {22, 8};
-    featurize.descriptor.chebyshev().rad_order = 5;
-    featurize.descriptor.chebyshev().rad_cutoff = 4;
-    featurize.descriptor.chebyshev().ang_cutoff = 3;
+    featurize.descriptor.species = {22, 8};
+    featurize.descriptor.rad_order = 5;
+    featurize.descriptor.rad_cutoff = 4;
+    featurize.descriptor.ang_cutoff = 3;
     const char* const directory = std::getenv("TMPDIR");
     const std::string path = std::string(directory ? directory : "/tmp") + "/rutile_potential_benchmark.safetensors";
     const auto stats = Featurize({"data/tio2-pbe/tio2-pbe.extxyz"}, path, featurize, {});

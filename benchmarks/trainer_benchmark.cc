@@ -129,10 +129,10 @@ using Clock = std::chrono::steady_clock;
 
 std::unique_ptr<AtomisticTask> Tio2Task(const std::vector<int>& hidden) {
   FeaturizeOptions featurize;
-  featurize.descriptor.chebyshev().species = {22, 8};
-  featurize.descriptor.chebyshev().rad_order = 5;
-  featurize.descriptor.chebyshev().rad_cutoff = 4;
-  featurize.descriptor.chebyshev().ang_cutoff = 3;
+  featurize.descriptor.species = {22, 8};
+  featurize.descriptor.rad_order = 5;
+  featurize.descriptor.rad_cutoff = 4;
+  featurize.descriptor.ang_cutoff = 3;
   const std::string path = Temporary() + ".safetensors";
   const auto stats = Featurize({"data/tio2-pbe/tio2-pbe.extxyz"}, path, featurize, {});
   CHECK(stats.ok()) << stats.status() << " (run from the root of the repository)";

@@ -1,61 +1,30 @@
 #include "lib/descriptor/chebyshev_options.h"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
-#include "lib/structure/element.h"
-#include "nlohmann/json.hpp"
+#include "lib/descriptor/options_json.h"
 
 namespace rutile {
 namespace {
 
-using Json = nlohmann::ordered_json;  // keeps keys in our order, so that equal options give equal strings
-
 constexpr int kLargestOrder = 32;
-constexpr double kLargestCutoff = 20;
 constexpr absl::string_view kKeys[] = {"type",      "species",    "rad_order", "rad_cutoff",
                                        "ang_order", "ang_cutoff", "min_cutoff"};
 constexpr char kNearer[] = "nearer";  // the only optional key
 
-absl::Status CheckOrder(absl::string_view flag, int order) {
-  if (order >= 0 && order <= kLargestOrder) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--", flag, "=", order, ": expected 0 to ", kLargestOrder));
-}
+absl::Status CheckOrder(absl::string_view flag, int order) { return CheckInteger(flag, order, 0, kLargestOrder); }
 
-absl::Status CheckCutoff(absl::string_view flag, double cutoff) {
-  if (cutoff > 0 && cutoff <= kLargestCutoff) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--", flag, "=", cutoff, ": expected a distance above 0 and up to ", kLargestCutoff, " Angstrom"));
-}
-
-absl::Status JsonError(absl::string_view message) {
-  return absl::InvalidArgumentError(absl::StrCat("descriptor: ", message));
-}
-
-absl::StatusOr<int> IntegerAt(const Json& json, const char* key) {
-  const Json& value = json.at(key);
-  // Reads as double, so that Validate refuses an integer too large for int, which would otherwise wrap into range.
-  if (!value.is_number_integer()) return JsonError(absl::StrCat("\"", key, "\" is not an integer: ", value.dump()));
-  const double number = value.get<double>();
-  return static_cast<int>(std::clamp<double>(number, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
-}
-
-absl::StatusOr<double> NumberAt(const Json& json, const char* key) {
-  const Json& value = json.at(key);
-  if (!value.is_number()) return JsonError(absl::StrCat("\"", key, "\" is not a number: ", value.dump()));
-  return value.get<double>();
-}
-
-absl::StatusOr<std::vector<AngularSet>> SetsFrom(const Json& json) {
-  if (!json.is_array() || json.empty()) return JsonError("\"nearer\" is not a list of angular sets");
+absl::StatusOr<std::vector<AngularSet>> SetsFrom(const OptionsJson& json) {
+  if (!json.is_array() || json.empty()) return OptionsJsonError("\"nearer\" is not a list of angular sets");
   std::vector<AngularSet> sets;
-  for (const Json& item : json) {
+  for (const OptionsJson& item : json) {
     if (!item.is_object() || item.size() != 2 || !item.contains("ang_order") || !item.contains("ang_cutoff")) {
-      return JsonError(absl::StrCat("\"nearer\" has ", item.dump(), ", expected an ang_order and an ang_cutoff"));
+      return OptionsJsonError(
+          absl::StrCat("\"nearer\" has ", item.dump(), ", expected an ang_order and an ang_cutoff"));
     }
     AngularSet set;
     ASSIGN_OR_RETURN(set.order, IntegerAt(item, "ang_order"));
@@ -104,17 +73,7 @@ std::vector<double> ChebyshevOptions::TypeSpins() const {
 }
 
 absl::Status ChebyshevOptions::Validate() const {
-  if (species.empty()) return absl::InvalidArgumentError("--species is empty: name the elements, such as Ti,O");
-  for (auto element = species.begin(); element != species.end(); ++element) {
-    if (*element < 1 || *element > 118) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--species: atomic number ", int{*element}, ", expected 1 to 118"));
-    }
-    if (std::find(species.begin(), element, *element) != element) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--species names ", ElementSymbol(*element), " twice: name each element once"));
-    }
-  }
+  RETURN_IF_ERROR(CheckSpecies(species));
   RETURN_IF_ERROR(CheckOrder("rad_order", rad_order));
   RETURN_IF_ERROR(CheckOrder("ang_order", ang_order));
   RETURN_IF_ERROR(CheckCutoff("rad_cutoff", rad_cutoff));
@@ -138,10 +97,9 @@ absl::Status ChebyshevOptions::Validate() const {
 }
 
 std::string ChebyshevOptions::ToJson() const {
-  Json json;
+  OptionsJson json;
   json["type"] = "chebyshev";
-  json["species"] = Json::array();
-  for (const uint8_t element : species) json["species"].push_back(std::string(ElementSymbol(element)));
+  json["species"] = SpeciesToJson(species);
   json["rad_order"] = rad_order;
   json["rad_cutoff"] = rad_cutoff;  // dump() writes the shortest digits that read back as the same double
   json["ang_order"] = ang_order;
@@ -152,26 +110,9 @@ std::string ChebyshevOptions::ToJson() const {
 }
 
 absl::StatusOr<ChebyshevOptions> ChebyshevOptions::FromJson(absl::string_view text) {
-  const Json json = Json::parse(text.begin(), text.end(), /*cb=*/nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return JsonError("not a JSON object");
-  for (const absl::string_view key : kKeys) {
-    if (!json.contains(std::string(key))) return JsonError(absl::StrCat("\"", key, "\" is missing"));
-  }
-  for (const auto& [key, value] : json.items()) {
-    if (key != kNearer && std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys)) {
-      return JsonError(absl::StrCat("\"", key, "\" is not known: was the file made by a newer rutile?"));
-    }
-  }
-  if (json.at("type") != "chebyshev") {
-    return JsonError(absl::StrCat("type ", json.at("type").dump(), ", expected \"chebyshev\""));
-  }
+  ASSIGN_OR_RETURN(const OptionsJson json, ParseOptionsJson(text, "chebyshev", kKeys, kNearer));
   ChebyshevOptions options;
-  if (!json.at("species").is_array()) return JsonError("\"species\" is not a list of elements");
-  for (const Json& symbol : json.at("species")) {
-    const uint8_t element = symbol.is_string() ? AtomicNumber(symbol.get_ref<const std::string&>()) : 0;
-    if (element == 0) return JsonError(absl::StrCat("species ", symbol.dump(), " is not an element"));
-    options.species.push_back(element);
-  }
+  ASSIGN_OR_RETURN(options.species, SpeciesAt(json));
   ASSIGN_OR_RETURN(options.rad_order, IntegerAt(json, "rad_order"));
   ASSIGN_OR_RETURN(options.rad_cutoff, NumberAt(json, "rad_cutoff"));
   ASSIGN_OR_RETURN(options.ang_order, IntegerAt(json, "ang_order"));
@@ -180,7 +121,7 @@ absl::StatusOr<ChebyshevOptions> ChebyshevOptions::FromJson(absl::string_view te
   if (json.contains(kNearer)) {
     ASSIGN_OR_RETURN(options.nearer, SetsFrom(json.at(kNearer)));
   }
-  if (absl::Status status = options.Validate(); !status.ok()) return JsonError(status.message());
+  if (absl::Status status = options.Validate(); !status.ok()) return OptionsJsonError(status.message());
   return options;
 }
 

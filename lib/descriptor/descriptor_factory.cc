@@ -6,7 +6,6 @@
 #include "lib/descriptor/chebyshev_derivatives.h"
 #include "lib/descriptor/chebyshev_descriptor.h"
 #include "lib/descriptor/moment_derivatives.h"
-#include "lib/descriptor/moment_descriptor.h"
 #include "lib/descriptor/nearer_sets.h"
 
 namespace rutile {
@@ -23,9 +22,7 @@ auto MakeParts(const ChebyshevOptions& options, const Make& make) {
 
 }  // namespace
 
-std::unique_ptr<const Descriptor> MakeDescriptor(const DescriptorOptions& of_any_kind, AngularMethod method) {
-  if (!of_any_kind.is_chebyshev()) return MakeMomentDescriptor(of_any_kind.moments());
-  const ChebyshevOptions& options = of_any_kind.chebyshev();
+std::unique_ptr<const Descriptor> MakeDescriptor(const ChebyshevOptions& options, AngularMethod method) {
   const auto make = [method](const ChebyshevOptions& part) -> std::unique_ptr<const Descriptor> {
     return std::make_unique<ChebyshevDescriptor>(part, method);
   };

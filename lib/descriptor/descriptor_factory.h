@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "lib/descriptor/chebyshev_options.h"
 #include "lib/descriptor/descriptor.h"
 #include "lib/descriptor/descriptor_derivatives.h"
 #include "lib/descriptor/descriptor_options.h"
@@ -12,7 +13,7 @@
 namespace rutile {
 
 // Returns the fast implementation. method: for Chebyshev descriptors. Options must be valid: call Validate() first.
-std::unique_ptr<const Descriptor> MakeDescriptor(const DescriptorOptions& options, AngularMethod method);
+std::unique_ptr<const Descriptor> MakeDescriptor(const ChebyshevOptions& options, AngularMethod method);
 
 // Returns the fast implementation with derivatives; T is float or double. Options must be valid.
 template <typename T>

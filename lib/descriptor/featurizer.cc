@@ -55,7 +55,7 @@ class Featurizer : public StructureConsumer {
         sink_(sink),
         descriptor_(MakeDescriptor(options.descriptor, options.angular)),
         cost_(options.descriptor, options.angular, options.precision == DType::kF64 ? 8 : 4, descriptor_->cutoff()),
-        species_map_(options.descriptor.species()) {
+        species_map_(options.descriptor.species) {
     for (int t = 0; t < options.num_threads; ++t) workers_.emplace_back(*descriptor_);
   }
 
@@ -89,7 +89,7 @@ class Featurizer : public StructureConsumer {
     const ProfileScope scope(Stage::kFeatures);
     out.pairs = worker.neighbors.num_pairs();
     if (scope.is_on()) CountFeatures(scope, structure.size(), out.pairs);
-    const double min_cutoff = options_.descriptor.min_cutoff();
+    const double min_cutoff = options_.descriptor.min_cutoff;
     out.too_close = worker.neighbors.nearest_squared <= min_cutoff * min_cutoff;
     if (options_.precision == DType::kF64) {
       ComputeFeatures(&worker, out.species, &out.features64);

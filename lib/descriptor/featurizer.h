@@ -12,8 +12,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "lib/descriptor/chebyshev_options.h"
 #include "lib/descriptor/descriptor.h"
-#include "lib/descriptor/descriptor_options.h"
 #include "lib/neighbor/structure_stream.h"
 #include "lib/structure/structure.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -22,7 +22,7 @@
 namespace rutile {
 
 struct FeaturizeOptions : StructureStreamOptions {
-  DescriptorOptions descriptor;
+  ChebyshevOptions descriptor;
   AngularMethod angular = AngularMethod::kMoments;
   DType precision = DType::kF32;
 };

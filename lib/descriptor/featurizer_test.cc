@@ -17,9 +17,9 @@ constexpr char kTio2[] = "data/tio2-pbe/tio2-pbe.extxyz";
 
 FeaturizeOptions Options() {
   FeaturizeOptions options;
-  options.descriptor.chebyshev().species = {22, 8};
-  options.descriptor.chebyshev().rad_cutoff = 5;
-  options.descriptor.chebyshev().ang_cutoff = 3.5;
+  options.descriptor.species = {22, 8};
+  options.descriptor.rad_cutoff = 5;
+  options.descriptor.ang_cutoff = 3.5;
   return options;
 }
 
@@ -74,7 +74,7 @@ TEST(FeaturizerTest, FiltersCountWhatTheyLeaveOut) {
 
 TEST(FeaturizerTest, SpeciesThatTheDescriptorLacks) {
   FeaturizeOptions options = Options();
-  options.descriptor.chebyshev().species = {8};
+  options.descriptor.species = {8};
   const absl::StatusOr<FeaturizeStats> stats = Featurize({kTio2}, Temp("species"), options, {});
   ASSERT_FALSE(stats.ok());
   EXPECT_THAT(stats.status().message(), HasSubstr("tio2-pbe.extxyz#0: atom 1 is Ti"));
@@ -107,7 +107,7 @@ TEST(FeaturizerTest, NeighborsInsteadOfStructures) {
   ASSERT_TRUE(CacheNeighbors({kTio2}, Temp("neighbors"), cache, {}).ok());
   FeaturizeOptions options = Options();
   for (const double rad_cutoff : {5.0, 4.2}) {
-    options.descriptor.chebyshev().rad_cutoff = rad_cutoff;
+    options.descriptor.rad_cutoff = rad_cutoff;
     const absl::StatusOr<FeaturizeStats> raw = Featurize({kTio2}, Temp("raw"), options, {});
     const absl::StatusOr<FeaturizeStats> cached = Featurize({Temp("neighbors")}, Temp("cached"), options, {});
     ASSERT_TRUE(raw.ok() && cached.ok()) << raw.status() << cached.status();
@@ -115,16 +115,16 @@ TEST(FeaturizerTest, NeighborsInsteadOfStructures) {
     EXPECT_EQ(raw->pairs, cached->pairs);
     EXPECT_EQ(raw->lowest_energy, cached->lowest_energy);
   }
-  options.descriptor.chebyshev().rad_cutoff = 5.5;
+  options.descriptor.rad_cutoff = 5.5;
   EXPECT_THAT(Featurize({Temp("neighbors")}, Temp("longer"), options, {}).status().message(),
               HasSubstr("holds neighbors up to 5 Angstrom, but the descriptor's cutoff is 5.5"));
 
-  cache.species = Options().descriptor.species();
+  cache.species = Options().descriptor.species;
   cache.descriptor = Options().descriptor.ToJson();
   ASSERT_TRUE(CacheNeighbors({kTio2}, Temp("recorded"), cache, {}).ok());
   EXPECT_TRUE(Featurize({Temp("recorded")}, Temp("same"), Options(), {}).ok());
   options = Options();
-  options.descriptor.chebyshev().rad_order = 3;
+  options.descriptor.rad_order = 3;
   EXPECT_THAT(Featurize({Temp("recorded")}, Temp("other"), options, {}).status().message(),
               HasSubstr("made for the descriptor "));
   EXPECT_FALSE(FileExists(Temp("other")));

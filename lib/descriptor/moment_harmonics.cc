@@ -35,7 +35,7 @@ double HarmonicNorm(int l, int m) {
 void RealHarmonics(int max_l, absl::Span<const double> unit, absl::Span<double> value, absl::Span<double> gradient) {
   CHECK_EQ(unit.size(), 3);
   CHECK_EQ(value.size(), (max_l + 1) * (max_l + 1));
-  CHECK_EQ(gradient.size(), 3 * value.size());
+  if (!gradient.empty()) CHECK_EQ(gradient.size(), 3 * value.size());
   const double x = unit[0], y = unit[1], z = unit[2];
   std::vector<std::complex<double>> power = {1};  // (z + ix)^m
   for (int m = 1; m <= max_l; ++m) power.push_back(power.back() * std::complex<double>(z, x));
@@ -45,8 +45,9 @@ void RealHarmonics(int max_l, absl::Span<const double> unit, absl::Span<double> 
       // Re of (a + ib) w, for w = 1 or -i, is a or b.
       const std::complex<double> w = m < 0 ? std::complex<double>(0, -1) : 1;
       const double norm = HarmonicNorm(l, m), p = norm * LegendreDerivative(l, k, y);
-      const std::complex<double> slope = k == 0 ? 0 : static_cast<double>(k) * power[k - 1];
       value[at] = p * (w * power[k]).real();
+      if (gradient.empty()) continue;
+      const std::complex<double> slope = k == 0 ? 0 : static_cast<double>(k) * power[k - 1];
       const double plain[3] = {p * (w * std::complex<double>(0, 1) * slope).real(),
                                norm * LegendreDerivative(l, k + 1, y) * (w * power[k]).real(), p * (w * slope).real()};
       const double along = plain[0] * x + plain[1] * y + plain[2] * z;

@@ -21,8 +21,8 @@ namespace rutile {
 double HarmonicNorm(int l, int m);
 
 // Computes all harmonics up to degree max_l. unit: [3], of length 1. value: [(max_l + 1)^2], with l m at l l + l + m.
-// gradient: [(max_l + 1)^2, 3], the derivative of Y(v / |v|) by v where |v| = 1, which is orthogonal to unit. Both are
-// overwritten. CHECK-fails when lengths disagree.
+// gradient: [(max_l + 1)^2, 3], the derivative of Y(v / |v|) by v where |v| = 1, which is orthogonal to unit, or empty
+// to compute none. Both are overwritten. CHECK-fails when lengths disagree.
 void RealHarmonics(int max_l, absl::Span<const double> unit, absl::Span<double> value, absl::Span<double> gradient);
 
 }  // namespace rutile

@@ -58,10 +58,10 @@ namespace {
 const AtomicData& Data() {
   static const auto* const data = [] {
     FeaturizeOptions options;
-    options.descriptor.chebyshev().species = {22, 8};
-    options.descriptor.chebyshev().rad_order = 6;
-    options.descriptor.chebyshev().rad_cutoff = 4.5;
-    options.descriptor.chebyshev().ang_cutoff = 3;
+    options.descriptor.species = {22, 8};
+    options.descriptor.rad_order = 6;
+    options.descriptor.rad_cutoff = 4.5;
+    options.descriptor.ang_cutoff = 3;
     const std::string path = testing::TempDir() + "/features.safetensors";
     EXPECT_TRUE(Featurize({"data/tio2-pbe/tio2-pbe.extxyz"}, path, options, {}).ok());
     return new AtomicData(*AtomicData::Read({path}, {}));

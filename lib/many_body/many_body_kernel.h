@@ -4,7 +4,7 @@
 // operations.
 //
 // The features x [S, N, (L + 1)^2] of an atom are sums over its neighbors of each species s, of radial functions n
-// times spherical harmonics (in any orthonormal basis that agrees with harmonics.h up to factors of l, which C
+// times spherical harmonics (in any orthonormal basis that agrees with moment_harmonics.h up to factors of l, which C
 // absorbs). With the parameters of the atom's species (network_shape.h):
 //
 //   A_{k,lm} = 1/sqrt(S N) sum_{s,n} C_{k,l,s,n} x_{s,n,lm}

@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
-#include "lib/many_body/harmonics.h"
+#include "lib/descriptor/moment_harmonics.h"
 #include "lib/many_body/many_body_testing.h"
 #include "lib/testing/for_each_target.h"
 
@@ -68,7 +68,7 @@ std::vector<double> MomentsOf(const NetworkShape& shape, const std::vector<std::
   RandomStream random(8, "radial functions");
   std::vector<double> x(shape.num_features, 0.0), y(q);
   for (const std::vector<double>& u : directions) {
-    EvaluateHarmonics(shape.moments.max_l, u.data(), y.data());
+    RealHarmonics(shape.moments.max_l, u, absl::MakeSpan(y), {});
     for (int row = 0; row < rows; ++row) {
       const double radial = random.Normal();
       for (int i = 0; i < q; ++i) x[row * q + i] += radial * y[i];

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "lib/base/logging.h"
-#include "lib/many_body/harmonics.h"
+#include "lib/descriptor/moment_harmonics.h"
 
 namespace rutile {
 namespace {
@@ -63,7 +63,7 @@ std::vector<double> CubicWeights(const CubicProduct& product) {
     for (int k = 0; k < num_angles; ++k) {
       const double angle = 2 * kPi * (k + 0.3) / num_angles;
       const double u[3] = {across * std::sin(angle), along, across * std::cos(angle)};
-      EvaluateHarmonics(max_l, u, y.data());
+      RealHarmonics(max_l, u, absl::MakeSpan(y), {});
       double* out = weights.data();
       for (int a = l1 * l1; a < (l1 + 1) * (l1 + 1); ++a) {
         for (int b = l2 * l2; b < (l2 + 1) * (l2 + 1); ++b) {

@@ -1,6 +1,6 @@
 // The invariant polynomials of moments that a many-body potential is made of, and their derivatives as a table.
 //
-// With the moments A_lm of one channel, in the basis of harmonics.h:
+// With the moments A_lm of one channel, in the basis of lib/descriptor/moment_harmonics.h:
 //
 //   degree 1   A_00
 //   degree 2   sum_m A_lm^2 / sqrt(2 l + 1)                            for each l

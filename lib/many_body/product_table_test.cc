@@ -5,29 +5,30 @@
 #include <cmath>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
-#include "lib/many_body/harmonics.h"
+#include "lib/descriptor/moment_harmonics.h"
 
 namespace rutile {
 namespace {
 
-TEST(EvaluateHarmonicsTest, EqualsE3nn) {
+TEST(RealHarmonicsTest, EqualsE3nn) {
   const double norm = std::sqrt(0.3 * 0.3 + 0.5 * 0.5 + 0.8 * 0.8);
   const double u[3] = {0.3 / norm, -0.5 / norm, 0.8 / norm};
   double y[16];
-  EvaluateHarmonics(3, u, y);
+  RealHarmonics(3, u, absl::MakeSpan(y), {});
   const double expected[16] = {1,           0.52489066,  -0.87481777, 1.39970842, 0.94848572,  -0.59280357,
                                -0.26239573, -1.58080953, 1.08680655,  1.18364716, -1.26746735, 0.13527282,
                                1.15222321,  0.36072753,  -1.45230634, 0.6381777};
   for (int i = 0; i < 16; ++i) EXPECT_NEAR(y[i], expected[i], 1e-8) << i;
 }
 
-TEST(EvaluateHarmonicsTest, SquaresOfADegreeAddUpAtThePoles) {
+TEST(RealHarmonicsTest, SquaresOfADegreeAddUpAtThePoles) {
   for (const double y : {-1.0, 0.0, 1.0}) {
     const double u[3] = {0, y, std::sqrt(1 - y * y)};
     double harmonics[25];
-    EvaluateHarmonics(4, u, harmonics);
+    RealHarmonics(4, u, absl::MakeSpan(harmonics), {});
     for (int l = 0; l <= 4; ++l) {
       double sum = 0;
       for (int i = l * l; i < (l + 1) * (l + 1); ++i) sum += harmonics[i] * harmonics[i];
@@ -48,7 +49,7 @@ TEST(CubicWeightsTest, WithAScalarIsTheScalarProduct) {
 
 TEST(CubicWeightsTest, EqualsE3nn) {
   const std::vector<double> w = CubicWeights({1, 1, 2});
-  // Of degree 2: xz, xy, 2 y^2 - x^2 - z^2, yz, z^2 - x^2.
+  // The components of degree 2 are, but for factors, xz, xy, 2 y^2 - x^2 - z^2, yz and z^2 - x^2.
   const auto at = [&](int a, int b, int c) { return w[(a * 3 + b) * 5 + c]; };
   EXPECT_NEAR(at(0, 2, 0), 1 / std::sqrt(10), 1e-14);
   EXPECT_NEAR(at(1, 0, 1), 1 / std::sqrt(10), 1e-14);

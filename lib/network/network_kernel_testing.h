@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/base/random.h"
+#include "lib/network/atom_kernel.h"
 #include "lib/network/network_init.h"
 #include "lib/network/network_kernel.h"
 #include "lib/network/network_shape.h"
@@ -27,12 +28,14 @@ struct KernelExample {
   int64_t num_atoms() const { return species_offset.back(); }
 };
 
+// parameters: [num_parameters] of a shape of any kind.
 template <typename T>
-KernelExample<T> MakeKernelExample(const NetworkShape& shape, const std::vector<int64_t>& atoms, int num_structures) {
+KernelExample<T> MakeKernelExample(const NetworkShape& shape, const std::vector<int64_t>& atoms, int num_structures,
+                                   const std::vector<double>& parameters) {
   KernelExample<T> e;
   e.shape = shape;
   e.num_structures = num_structures;
-  for (const double p : InitialNetworkParameters(shape, 3)) e.parameters.push_back(static_cast<T>(p));
+  for (const double p : parameters) e.parameters.push_back(static_cast<T>(p));
   RandomStream random(11, "example");
   e.species_offset = {0};
   for (const int64_t n : atoms) {
@@ -45,6 +48,11 @@ KernelExample<T> MakeKernelExample(const NetworkShape& shape, const std::vector<
   for (int s = 0; s < num_structures; ++s) e.slopes.push_back(random.Normal());
   for (size_t i = 0; i < e.x.size(); ++i) e.tangents.push_back(static_cast<T>(random.Normal()));
   return e;
+}
+
+template <typename T>
+KernelExample<T> MakeKernelExample(const NetworkShape& shape, const std::vector<int64_t>& atoms, int num_structures) {
+  return MakeKernelExample<T>(shape, atoms, num_structures, InitialNetworkParameters(shape, 3));
 }
 
 }  // namespace rutile

@@ -27,7 +27,6 @@
 #include "tools/common/run/run_tool.h"
 
 DECLARE_double(cutoff);
-DECLARE_string(potential);
 DEFINE_bool(triplets, false,
             "Add triplets of atoms within --ang_cutoff, for --angular=triplets. They take a hundred times the space.");
 DEFINE_string(vectors, "none",
@@ -44,7 +43,7 @@ namespace {
 const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
 absl::Status DescriptorOrCutoff(CacheNeighborsOptions* options) {
-  if (FlagGiven("cutoff") && FLAGS_potential == "chebyshev") {
+  if (FlagGiven("cutoff") && !ManyBodyFromFlag()) {
     if (FLAGS_cutoff == 0) return absl::InvalidArgumentError("--cutoff=0: expected a distance in Angstrom");
     for (const char* flag : {"species", "rad_order", "rad_cutoff", "ang_order", "min_cutoff", "fingerprints",
                              "radial_functions", "max_l", "radial_basis"}) {

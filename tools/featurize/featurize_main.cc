@@ -54,22 +54,23 @@ absl::Status RunFeaturize(const ToolRun& run) {
   FeaturizeOptions options;
   RETURN_IF_ERROR(StreamOptionsFromFlags(recorded, &options));
   ASSIGN_OR_RETURN(const std::string output, OutputFromFlags(options.shard, options.num_shards));
+  DescriptorOptions descriptor;
   if (recorded.descriptor.has_value()) {
-    ASSIGN_OR_RETURN(options.descriptor, DescriptorOptionsFromFlags(*recorded.descriptor, recorded.descriptor_path));
+    ASSIGN_OR_RETURN(descriptor, DescriptorOptionsFromFlags(*recorded.descriptor, recorded.descriptor_path));
   } else if (!DescriptorFlagsGiven()) {
     return absl::InvalidArgumentError(
         "needs --species for structures, their elements, as in --species=Ti,O; for a knowledge graph whose first line "
         "is not head TAB relation TAB tail, or comes from standard input, --train=FILE, and --separator and --columns "
         "if the lines are cut otherwise");
   } else {
-    ASSIGN_OR_RETURN(options.descriptor, DescriptorOptionsFromFlags());
+    ASSIGN_OR_RETURN(descriptor, DescriptorOptionsFromFlags());
   }
-  if (!options.descriptor.is_chebyshev()) {
+  if (!descriptor.is_chebyshev()) {
     return absl::InvalidArgumentError(
         "--potential=many-body has no features to keep: its moments change with every rotation, and train computes "
-        "them "
-        "faster than it reads them; give train the structures, or neighbors made by cache-neighbors");
+        "them faster than it reads them; give train the structures, or neighbors made by cache-neighbors");
   }
+  options.descriptor = descriptor.chebyshev();
   options.angular = AngularMethodFromFlags();
   ASSIGN_OR_RETURN(const Precision precision, kPrecisionNames.Parse(FLAGS_precision));
   options.precision = DTypeOf(precision);
@@ -83,8 +84,8 @@ absl::Status RunFeaturize(const ToolRun& run) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   progress.Finish();
 
-  PrintNearWarning(stats.too_close, stats.first_too_close, options.descriptor.min_cutoff());
-  PrintStreamWarnings("features", options, options.descriptor.species(), stats);
+  PrintNearWarning(stats.too_close, stats.first_too_close, options.descriptor.min_cutoff);
+  PrintStreamWarnings("features", options, options.descriptor.species, stats);
   check.PrintWarnings();
   PrintMessage(
       absl::StrFormat("%d structures, %d atoms, %.1f neighbors per atom within %g Angstrom, %d features; %s; "

@@ -39,7 +39,7 @@ std::string NeighborPath(double cutoff) {
 
 std::string FeaturePath(const DescriptorOptions& descriptor) {
   FeaturizeOptions featurize;
-  featurize.descriptor = descriptor;
+  featurize.descriptor = descriptor.chebyshev();
   const std::string path = ::testing::TempDir() + "/features.safetensors";
   EXPECT_TRUE(Featurize({kTio2}, path, featurize, {}).ok());
   return path;

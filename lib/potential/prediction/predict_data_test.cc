@@ -66,7 +66,7 @@ TEST(PredictDataTest, SaysWhatEvaluateSays) {
 TEST(PredictDataTest, FeaturesServeForEnergies) {
   const Potential model = SmallTiO2Potential(3);
   FeaturizeOptions featurize;
-  featurize.descriptor = model.descriptor;
+  featurize.descriptor = model.descriptor.chebyshev();
   const AtomicData structures = Read(kTio2, model.descriptor);
   for (const DType precision : {DType::kF32, DType::kF64}) {
     featurize.precision = precision;

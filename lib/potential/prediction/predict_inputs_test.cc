@@ -29,7 +29,7 @@ absl::StatusOr<std::vector<StructurePrediction>> Predict(const Potential& model,
 
 std::string FeaturePath(const DescriptorOptions& descriptor) {
   FeaturizeOptions featurize;
-  featurize.descriptor = descriptor;
+  featurize.descriptor = descriptor.chebyshev();
   featurize.precision = DType::kF64;
   const std::string path = ::testing::TempDir() + "/features.safetensors";
   EXPECT_TRUE(Featurize({kTio2}, path, featurize, {}).ok());

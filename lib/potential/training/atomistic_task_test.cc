@@ -27,10 +27,10 @@ std::string Temp(const std::string& name) { return ::testing::TempDir() + "/" + 
 
 AtomicData Tio2(DType precision, const std::map<uint8_t, double>& atomic_energies = {}) {
   FeaturizeOptions options;
-  options.descriptor.chebyshev().species = {22, 8};
-  options.descriptor.chebyshev().rad_order = 6;
-  options.descriptor.chebyshev().rad_cutoff = 4.5;
-  options.descriptor.chebyshev().ang_cutoff = 3;
+  options.descriptor.species = {22, 8};
+  options.descriptor.rad_order = 6;
+  options.descriptor.rad_cutoff = 4.5;
+  options.descriptor.ang_cutoff = 3;
   options.precision = precision;
   options.atomic_energies = atomic_energies;
   const std::string path = Temp("tio2.safetensors");

@@ -60,8 +60,6 @@ constexpr const char* kFlags[] = {"species", "potential", "rad_order",        "r
 constexpr absl::string_view kChebyshevFlags[] = {"rad_order", "rad_cutoff", "ang_order", "ang_cutoff"};
 constexpr absl::string_view kMomentFlags[] = {"cutoff", "max_l", "radial_functions", "radial_basis"};
 
-bool IsManyBody() { return FLAGS_potential == "many-body"; }
-
 absl::Status RefuseGiven(absl::Span<const absl::string_view> flags, absl::string_view potential,
                          absl::string_view instead) {
   for (const absl::string_view flag : flags) {
@@ -150,16 +148,13 @@ absl::StatusOr<DescriptorOptions> DescriptorOptionsFromFlags(DescriptorDefaults 
             absl::StrCat("--fingerprints and --", name, " both describe the descriptor: give one of them"));
       }
     }
-    if (IsManyBody()) {
-      return absl::InvalidArgumentError("--fingerprints describe aenet's descriptor, not --potential=many-body");
-    }
     return ReadStpFiles(std::vector<std::string>(absl::StrSplit(FLAGS_fingerprints, ',')));
   }
   if (FLAGS_species.empty()) {
     return absl::InvalidArgumentError(
         "needs --species: the elements in the order that fixes the descriptor's typespins, as in --species=Ti,O");
   }
-  if (IsManyBody()) return MomentsFromFlags();
+  if (ManyBodyFromFlag()) return MomentsFromFlags();
   RETURN_IF_ERROR(RefuseGiven(kMomentFlags, "many-body", "--rad_cutoff and --ang_cutoff instead"));
   ChebyshevOptions options;
   ASSIGN_OR_RETURN(options.species, ParseSpecies());
@@ -195,6 +190,8 @@ absl::StatusOr<double> AngularCutoffFromFlag() {
       absl::StrCat("--ang_cutoff=", FLAGS_ang_cutoff, ": triplets are listed within one cutoff, the largest"));
 }
 
+bool ManyBodyFromFlag() { return FLAGS_potential == "many-body"; }
+
 bool DescriptorFlagsGiven() {
   return FlagGiven("fingerprints") || std::any_of(std::begin(kFlags), std::end(kFlags), FlagGiven);
 }
@@ -222,7 +219,7 @@ absl::StatusOr<DescriptorOptions> DescriptorOptionsFromFlags(const DescriptorOpt
     if (!FlagGiven(name) || given == kept) return absl::OkStatus();
     return contradiction(absl::StrCat("--", name, "=", given), absl::StrCat("--", name, "=", kept));
   };
-  if (FlagGiven("potential") && IsManyBody() == recorded.is_chebyshev()) {
+  if (FlagGiven("potential") && ManyBodyFromFlag() == recorded.is_chebyshev()) {
     return contradiction("--potential=" + FLAGS_potential, recorded.ToJson());
   }
   if (!recorded.is_chebyshev()) {

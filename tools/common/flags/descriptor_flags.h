@@ -12,6 +12,9 @@
 
 namespace rutile {
 
+// True with --potential=many-body.
+bool ManyBodyFromFlag();
+
 // Whether any of --species, --rad_order and so on, or --fingerprints, is given.
 bool DescriptorFlagsGiven();
 
