@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/decimal.h"
 #include "lib/data_check/checks.h"
-#include "lib/data_check/covalent_radii.h"
 #include "lib/data_check/median.h"
+#include "lib/structure/covalent_radii.h"
 #include "lib/structure/element.h"
 
 namespace rutile {

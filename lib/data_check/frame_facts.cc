@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "lib/data_check/covalent_radii.h"
+#include "lib/structure/covalent_radii.h"
 #include "lib/structure/element.h"
 
 namespace rutile {

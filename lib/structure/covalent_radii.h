@@ -1,7 +1,7 @@
 // Covalent radii, against which distances between atoms are judged.
 
-#ifndef RUTILE_LIB_DATA_CHECK_COVALENT_RADII_H_
-#define RUTILE_LIB_DATA_CHECK_COVALENT_RADII_H_
+#ifndef RUTILE_LIB_STRUCTURE_COVALENT_RADII_H_
+#define RUTILE_LIB_STRUCTURE_COVALENT_RADII_H_
 
 #include <cstdint>
 
@@ -19,4 +19,4 @@ bool IsNobleGas(uint8_t atomic_number);
 
 }  // namespace rutile
 
-#endif  // RUTILE_LIB_DATA_CHECK_COVALENT_RADII_H_
+#endif  // RUTILE_LIB_STRUCTURE_COVALENT_RADII_H_

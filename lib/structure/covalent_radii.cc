@@ -1,4 +1,4 @@
-#include "lib/data_check/covalent_radii.h"
+#include "lib/structure/covalent_radii.h"
 
 #include <algorithm>
 #include <iterator>
