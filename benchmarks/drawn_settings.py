@@ -66,6 +66,7 @@ DRAWN = {
     "energy_scaling": ("p", None),
     "feature_scaling": ("p", None),
     "hidden": ("p", ["--hidden=4,3", "--hidden="]),
+    "zbl": ("p", ["--zbl=1,2.5", MANY_BODY + "--zbl=auto"]),
     # Embeddings
     "conve_variant": ("g", [CONVE + "--conve_variant=" + variant for variant in ("dettmers", "tiepin", "libkge")]),
     "embedding_dim": ("g", ["--embedding_dim=6"]),

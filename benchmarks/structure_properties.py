@@ -327,7 +327,7 @@ class Influence(Property):
     only = {"config_weights", "weight_key", "config_key", "energy_weight", "force_weight", "stress_weight", "loss",
             "activation", "hidden", "feature_scaling", "potential", "cutoff", "channels", "max_l", "radial_basis",
             "radial_functions",
-            "energy_scaling", "atomic_energies", "max_forces", "max_energy", "huber_delta",
+            "energy_scaling", "atomic_energies", "zbl", "max_forces", "max_energy", "huber_delta",
             "huber_delta_force", "huber_delta_stress", "species", "min_cutoff", "ang_cutoff", "ang_order", "rad_order",
             "seed", "energy_key", "force_key", "stress_key", "virial_key", "validation_fraction", "test_fraction",
             "split_seed", "compile_mode", "init_from", "validation_key"}

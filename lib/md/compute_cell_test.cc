@@ -72,6 +72,7 @@ TEST(ComputeCellTest, MatchesGoldenValues) {
 
 TEST(ComputeCellTest, IsWhatEvaluatePredicts) {
   std::vector<Potential> models = {SmallTiO2Potential(1), SmallTiO2Potential(2), SmallTiO2Potential(3)};
+  models[0].repulsion = {{1, 1, 1, 1}, {2.5, 2.5, 2.5, 2.5}};  // a part of the first member alone
   for (const int members : {1, 3}) {
     const std::vector<Potential> committee(models.begin(), models.begin() + members);
     const Evaluated evaluated = Evaluate(committee);

@@ -41,6 +41,8 @@ TEST(ComputeListTest, EqualsTheRouteOfPeriodicCells) {
     std::vector<double> values = members[1].parameters.ToDoubles();
     for (double& w : values) w *= 1.05;
     members[1].parameters = Tensor::Of(values);
+    const size_t pairs = golden.descriptor.species.size() * golden.descriptor.species.size();
+    members[1].repulsion = {std::vector<double>(pairs, 1), std::vector<double>(pairs, 2)};
     const TestModel model(members);
     const TestResult cell = ComputeCell(model, golden.structure);
     const size_t n = golden.structure.size();
@@ -66,7 +68,9 @@ TEST(ComputeListTest, EqualsTheRouteOfPeriodicCells) {
 // What two processes compute for their atoms adds up to the whole.
 TEST(ComputeListTest, PartsAddUp) {
   const Structure structure = ReadGoldenCase("tio2_columbite_12atoms").structure;
-  const TestModel model({SmallTiO2Potential(1), SmallTiO2Potential(2)});
+  std::vector<Potential> members = {SmallTiO2Potential(1), SmallTiO2Potential(2)};
+  members[1].repulsion = {{1, 1, 1, 1}, {2.5, 2.5, 2.5, 2.5}};
+  const TestModel model(members);
   const TestGhosts ghosts = MakeGhosts(structure, model.Species(structure), 4);
   const TestResult whole = ComputeList(model, ghosts, AllAtoms(12));
   const TestResult a = ComputeList(model, ghosts, {0, 2, 4, 11}),

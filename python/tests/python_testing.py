@@ -28,8 +28,9 @@ def read_frames(count):
     return frames
 
 
-def write_fp64(path, factor=1.0):
-    """Writes MODEL with networks in fp64, whose parameters are multiplied by a factor, and returns the path."""
+def write_fp64(path, factor=1.0, repulsion=None):
+    """Writes MODEL with networks in fp64, whose parameters are multiplied by a factor, and returns the path. repulsion:
+    the inner and outer radius in Angstrom of train --zbl."""
     with open(MODEL, "rb") as file:
         length = struct.unpack("<Q", file.read(8))[0]
         header = json.loads(file.read(length))
@@ -48,6 +49,10 @@ def write_fp64(path, factor=1.0):
             entry["dtype"] = "F64"
         entry["data_offsets"] = [len(content), len(content) + len(values)]
         content += values
+    for name, radius in zip(("repulsion_inner", "repulsion_outer"), repulsion or ()):
+        header["__metadata__"]["kind"] = "potential/2"
+        header[name] = {"dtype": "F64", "shape": [2, 2], "data_offsets": [len(content), len(content) + 32]}
+        content += struct.pack("<4d", *[radius] * 4)
     text = json.dumps(header).encode()
     text += b" " * (-(8 + len(text)) % 64)
     with open(path, "wb") as file:

@@ -10,6 +10,7 @@
 #include "lib/base/file.h"
 #include "lib/base/input_files.h"
 #include "lib/base/status_macros.h"
+#include "lib/potential/model/pair_repulsion.h"
 #include "lib/potential/prediction/force_predictor.h"
 #include "lib/structure/element.h"
 #include "lib/tensorfile/file_kind.h"
@@ -105,6 +106,12 @@ std::vector<std::pair<std::string, std::string>> ModelFacts(const Models& models
                        absl::StrAppend(out, ElementSymbol(z));
                      }));
   AddDescriptorFacts(d, &facts);
+  for (size_t m = 0; m < models.potentials.size(); ++m) {
+    const std::string radii = DescribeRepulsion(models.potentials[m].repulsion, d);
+    if (radii.empty() || (m > 0 && models.potentials[m].repulsion == first.repulsion)) continue;
+    facts.emplace_back(m > 0 ? absl::StrCat("repulsion ", m + 1) : "repulsion",
+                       absl::StrCat("ZBL, switched off from ", radii, " Å"));
+  }
   for (size_t m = 0; m < models.potentials.size(); ++m) {
     const Potential& p = models.potentials[m];
     std::string network = absl::StrCat(p.shape.num_features, "-", absl::StrJoin(p.shape.hidden, "-"),

@@ -126,6 +126,31 @@ class KimTest(unittest.TestCase):
         print("0.2 ps of 216 atoms: total energy within %.1e eV/atom" % (max(energies) - min(energies)))
         self.assertLess(max(energies) - min(energies), 2e-5)
 
+    def test_a_repulsion_is_that_of_lammps(self):
+        repels = write_fp64(os.path.join(TEMPORARY, "repels.safetensors"), repulsion=(1.2, 2.5))
+        subprocess.run([RUTILE_KIM, "--name=TiO2_repels", "--output_dir=" + TEMPORARY, repels], check=True)
+        plain = START % ("p p p", BOX, "Ti O") + DUMP
+        text = plain.replace("TiO2_fp64", "TiO2_repels")
+        zbl = "".join(line + "\n" for line in plain.splitlines() if not line.startswith("kim init"))
+        zbl = zbl.replace("kim interactions Ti O", "pair_style zbl 1.2 2.5\npair_coeff 1 1 22 22\npair_coeff 2 2 8 8")
+        runs = [run_lammps(each, processes) for each, processes in ((text, 1), (text, 2), (plain, 1), (zbl, 1))]
+        for _, result, _ in runs:
+            self.assertEqual(result.returncode, 0, result.stdout)
+        energies = [rows[-1][1] for _, _, rows in runs]
+        self.assertGreater(energies[3], 10)
+        self.assertLess(abs(energies[1] - energies[0]), 1e-8)
+        self.assertLess(abs(energies[0] - energies[2] - energies[3]), 1e-10 * abs(energies[0]))
+        forces = [read_dump(directory)[2] for directory, _, _ in runs]
+        worst = max(abs(a - b - c) for all3 in zip(forces[0], *forces[2:]) for a, b, c in zip(*all3))
+        self.assertLess(worst, 1e-9)
+        for k in range(2, 8):
+            whole, networks, pairs = [rows[-1][k] for _, _, rows in (runs[0], runs[2], runs[3])]
+            self.assertLess(abs(whole - networks - pairs), 1e-6 * max(abs(networks), abs(pairs)))
+        symbols, positions, _, cell = read_dump(runs[0][0])
+        self.assertLess(abs(Potential(repels).compute(symbols, positions, cell)["energy"] - energies[0]), 1e-7)
+        print("with a repulsion: energy to %.1e eV, forces to %.1e eV/Å" %
+              (abs(energies[0] - energies[2] - energies[3]), worst))
+
     def fails(self, text, fact, processes=2):
         directory, result, _ = run_lammps(text, processes)
         self.assertNotEqual(result.returncode, 0, result.stdout)

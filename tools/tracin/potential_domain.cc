@@ -208,6 +208,10 @@ absl::StatusOr<Potential> PotentialDomain::PotentialAt(size_t index) const {
   if (frame.empty()) return potential_;  // of a version that wrote scales to model files alone
   absl::StatusOr<Potential> potential = PotentialOfFrame(frame);
   if (!potential.ok()) return absl::InvalidArgumentError(absl::StrCat(path, ": ", potential.status().message()));
+  if (potential->repulsion != potential_.repulsion) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": of another model: its repulsion (--zbl) is not that of the model file"));
+  }
   if (potential->descriptor == potential_.descriptor) return potential;
   return absl::InvalidArgumentError(absl::StrCat(path, ": of another model: its descriptor is ",
                                                  potential->descriptor.ToJson(), ", that of the model file ",
@@ -422,11 +426,11 @@ absl::Status PotentialDomain::CheckModels() const {
         model.feature_scaling.scale == potential_.feature_scaling.scale &&
         model.energy_scaling.scale == potential_.energy_scaling.scale &&
         model.energy_scaling.shift == potential_.energy_scaling.shift &&
-        model.atomic_energies == potential_.atomic_energies) {
+        model.atomic_energies == potential_.atomic_energies && model.repulsion == potential_.repulsion) {
       continue;
     }
     return absl::InvalidArgumentError(absl::StrCat(path, ": of another model than ", checkpoint_set_->paths[0],
-                                                   ": another descriptor, network or scaling"));
+                                                   ": another descriptor, network, scaling or repulsion"));
   }
   return absl::OkStatus();
 }

@@ -16,6 +16,7 @@
 #include "lib/base/version.h"
 #include "lib/descriptor/descriptor_options.h"
 #include "lib/network/network_shape.h"
+#include "lib/potential/model/zbl_options.h"
 #include "lib/structure/element.h"
 #include "lib/task/eager_options.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -99,6 +100,7 @@ FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOption
   if (settings.settings().at("init_from").is_given) {
     settings.Resolve("hidden", absl::StrJoin(task.hidden, ","), "file");
     settings.Resolve("activation", kActivationNames.Name(task.activation), "file");
+    if (task.zbl.is_on()) settings.Resolve("zbl", ZblText(task.zbl), "file");
   }
   resolve("hidden", absl::StrJoin(task.hidden, ","));
   resolve("activation", kActivationNames.Name(task.activation));

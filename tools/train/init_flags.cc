@@ -11,6 +11,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/network/network_shape.h"
 #include "lib/potential/model/transfer.h"
+#include "lib/potential/model/zbl_options.h"
 #include "lib/train/files/run_directory.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
@@ -44,6 +45,18 @@ absl::StatusOr<std::optional<Potential>> InitialModelFromFlags(const TrainerOpti
     }
     task->channels = shape.moments.channels;
   }
+  absl::StatusOr<ZblOptions> zbl = ZblOfRadii(model.repulsion, model.descriptor);
+  if (!zbl.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--init_from=", FLAGS_init_from, ": ", zbl.status().message()));
+  }
+  if (FlagGiven("zbl") && ZblText(task->zbl) != ZblText(*zbl)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--init_from=", FLAGS_init_from, ": ",
+        zbl->is_on() ? absl::StrCat("its networks learned what --zbl=", ZblText(*zbl), " leaves: give that, or leave ")
+                     : "it has no repulsion, so its networks learned whole labels: leave ",
+        "--zbl out"));
+  }
+  task->zbl = *zbl;
   task->hidden = shape.hidden;
   task->activation = shape.activation;
   return model;

@@ -22,6 +22,7 @@
 #include "lib/potential/model/atomistic_model.h"
 #include "lib/potential/model/label_range.h"
 #include "lib/potential/model/moment_scaling.h"
+#include "lib/potential/model/pair_repulsion.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/potential/prediction/predict_data.h"
 #include "lib/structure/element.h"
@@ -124,6 +125,12 @@ void PrintFacts(const AtomicData& data, const TrainingTask& task, const LossOpti
                             same ? "" : absl::StrCat(split.validation.size(), " validate, "), split.test.size(),
                             " are kept for the test; ", task.task->num_parameters(), " parameters; atomic energies",
                             task.model->atomic_energies_fitted() ? " (fitted)" : "", energies));
+  if (!task.model->repulsion().empty()) {
+    PrintMessage(
+        absl::StrCat("the repulsion of --zbl is subtracted from the labels and a part of the model; in "
+                     "Angstrom it is switched off from ",
+                     DescribeRepulsion(task.model->repulsion(), data.descriptor())));
+  }
   WarnOfStressLeftOut(data, loss, split.train);
   WarnOfMissingEnergies(data, split.train);
   WarnOfFitOutlier(data, *task.model, split.train);

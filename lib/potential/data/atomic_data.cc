@@ -201,10 +201,11 @@ struct AtomicData::Impl {
   std::vector<Block> blocks;    // of features if there are any, else of the inputs; entries point to these
   std::vector<Block> neighbors;
   std::vector<Entry> entries;
-  std::string filters;                     // LabelFilter::Describe
-  std::vector<Entry> filtered;             // left out; both lists rise by number
-  std::shared_ptr<const PairCache> cache;  // set by CacheNeighbors for pairs in memory
-  std::shared_ptr<PairFinder> finder;      // for FindPairs
+  std::string filters;                         // LabelFilter::Describe
+  std::vector<Entry> filtered;                 // left out; both lists rise by number
+  std::shared_ptr<const PairCache> cache;      // set by CacheNeighbors for pairs in memory
+  std::shared_ptr<PairFinder> finder;          // for FindPairs
+  std::shared_ptr<const AtomicLabels> labels;  // of WithLabels; null: those of the blocks
 
   const Entry& at(int64_t s) const { return entries[s]; }
 
@@ -340,7 +341,9 @@ absl::Span<const uint8_t> AtomicData::species(int64_t s) const {
 }
 
 bool AtomicData::has_energy(int64_t s) const { return impl_->at(s).block->has_energy[impl_->at(s).index]; }
-double AtomicData::energy(int64_t s) const { return impl_->at(s).block->energy[impl_->at(s).index]; }
+double AtomicData::energy(int64_t s) const {
+  return impl_->labels != nullptr ? impl_->labels->energy[s] : impl_->at(s).block->energy[impl_->at(s).index];
+}
 const std::string& AtomicData::name(int64_t s) const { return impl_->at(s).block->names[impl_->at(s).index]; }
 const std::string& AtomicData::path(int64_t s) const { return impl_->at(s).block->path; }
 
@@ -383,7 +386,9 @@ std::array<bool, 3> AtomicData::pbc(int64_t s) const {
   return pbc;
 }
 
-absl::Span<const double> AtomicData::force(int64_t s) const { return ForceOf(impl_->at(s)); }
+absl::Span<const double> AtomicData::force(int64_t s) const {
+  return impl_->labels != nullptr ? impl_->labels->force_of(s) : ForceOf(impl_->at(s));
+}
 
 bool AtomicData::has_stress(int64_t s) const {
   const std::array<bool, 3> periodic = pbc(s);
@@ -394,6 +399,7 @@ bool AtomicData::records_stress(int64_t s) const { return impl_->at(s).block->ha
 
 absl::Span<const double> AtomicData::stress(int64_t s) const {
   if (!has_stress(s)) return {};
+  if (impl_->labels != nullptr) return absl::MakeConstSpan(impl_->labels->stress).subspan(9 * s, 9);
   return impl_->at(s).Row(impl_->at(s).block->stress, 9);
 }
 
@@ -463,6 +469,15 @@ absl::Status AtomicData::FindPairs(int64_t s, std::vector<int64_t>* offset, std:
     std::swap(*shift, list->shift);
     return absl::OkStatus();
   });
+}
+
+AtomicData AtomicData::WithLabels(AtomicLabels labels) const {
+  CHECK_EQ(static_cast<int64_t>(labels.energy.size()), num_structures());
+  auto impl = std::make_shared<Impl>(*impl_);
+  impl->labels = std::make_shared<const AtomicLabels>(std::move(labels));
+  AtomicData data;
+  data.impl_ = std::move(impl);
+  return data;
 }
 
 absl::StatusOr<std::vector<bool>> AtomicData::Matches(absl::string_view key, absl::string_view pattern) const {

@@ -28,6 +28,7 @@
 #include "lib/descriptor/descriptor_options.h"
 #include "lib/neighbor/pair_view.h"
 #include "lib/potential/data/atomic_inputs.h"
+#include "lib/potential/data/atomic_labels.h"
 #include "lib/structure/structure.h"
 #include "lib/tensorfile/named_tensors.h"
 
@@ -104,6 +105,10 @@ class AtomicData {
   // Finds the pairs of one structure, for data without cached pairs. Thread-safe.
   absl::Status FindPairs(int64_t s, std::vector<int64_t>* offset, std::vector<int32_t>* j,
                          std::vector<int16_t>* shift) const;
+
+  // Returns the same data with other energies, forces and stresses. A structure has the kinds of labels that it had:
+  // those of other kinds are ignored. labels: as LabelsOf returns them, or CHECK-fails.
+  AtomicData WithLabels(AtomicLabels labels) const;
 
   // Returns [structures] true where the value of `key` matches the glob `pattern`. INVALID_ARGUMENT when the data was
   // made with another --config_key, or when nothing matches.

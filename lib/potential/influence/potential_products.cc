@@ -15,6 +15,7 @@
 #include "lib/potential/influence/gradient_example.h"
 #include "lib/potential/influence/gradient_projection.h"
 #include "lib/potential/influence/gradient_rows.h"
+#include "lib/potential/model/learned_labels.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {
@@ -374,14 +375,14 @@ absl::Status CheckPotentialProductsOptions(const PotentialProductsOptions& optio
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<GradientProducts>> MakePotentialProducts(const Potential& potential,
-                                                                        const AtomicData& train, const AtomicData& test,
-                                                                        const WeightedCheckpoint& point,
-                                                                        const PotentialProductsOptions& options,
-                                                                        GradientReference reference) {
+absl::StatusOr<std::unique_ptr<GradientProducts>> MakePotentialProducts(
+    const Potential& potential, const AtomicData& given_train, const AtomicData& given_test,
+    const WeightedCheckpoint& point, const PotentialProductsOptions& options, GradientReference reference) {
   RETURN_IF_ERROR(CheckPotentialProductsOptions(options));
-  RETURN_IF_ERROR(CheckDescriptor(potential, train, "training"));
-  RETURN_IF_ERROR(CheckDescriptor(potential, test, "test"));
+  RETURN_IF_ERROR(CheckDescriptor(potential, given_train, "training"));
+  RETURN_IF_ERROR(CheckDescriptor(potential, given_test, "test"));
+  ASSIGN_OR_RETURN(const AtomicData train, LearnedLabels(given_train, potential.repulsion, options.num_threads));
+  ASSIGN_OR_RETURN(const AtomicData test, LearnedLabels(given_test, potential.repulsion, options.num_threads));
   RETURN_IF_ERROR(CheckPoint(potential, point));
   ASSIGN_OR_RETURN(std::vector<PotentialTest> tests, PotentialTests(test, options.test));
   ASSIGN_OR_RETURN(const TermWeights weights, WeightsOf(options.loss, point.loss_weight));

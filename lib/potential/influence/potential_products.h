@@ -60,7 +60,8 @@ struct PotentialProductsOptions {
 absl::Status CheckPotentialProductsOptions(const PotentialProductsOptions& options);
 
 // Makes products of training examples, the structures of `train`, with test examples, those of PotentialTests(test,
-// options.test). Both data sets must have been read with the potential's descriptor. potential: from a model file of
+// options.test). Both data sets must have been read with the potential's descriptor, and have their whole labels, from
+// which the potential's repulsion is subtracted, as in training. potential: from a model file of
 // the run; its own parameters are replaced by those of `point`. Features in the data are used if neither forces nor
 // stress count, as in training. Otherwise the structure's geometry is used, after finding neighbors if none are cached.
 // Data stays in its files, and little memory is used for a structure.

@@ -12,6 +12,7 @@
 #include "lib/base/random.h"
 #include "lib/potential/influence/gradient_reference.h"
 #include "lib/potential/influence/gradient_testing.h"
+#include "lib/potential/model/learned_labels.h"
 
 namespace rutile {
 namespace {
@@ -440,6 +441,28 @@ TEST(PotentialProductsTest, Errors) {
               HasSubstr("weighs 2 terms of the loss, but the loss has 3: energy, force"));
   point.loss_weight = {1, NAN, 1};
   EXPECT_THAT(error(Model(), point, Options()), HasSubstr("a term of the loss has the weight nan"));
+}
+
+// A repulsion is no part of what networks learn: products are those of data without it.
+TEST(PotentialProductsTest, RepulsionIsSubtractedFromLabels) {
+  const AtomicData data = AwkwardStructures();
+  Potential model = Model();
+  const size_t pairs = data.descriptor().species().size() * data.descriptor().species().size();
+  model.repulsion = {std::vector<double>(pairs, 0.7), std::vector<double>(pairs, data.descriptor().cutoff())};
+  const auto learned = LearnedLabels(data, model.repulsion, 1);
+  ASSERT_TRUE(learned.ok()) << learned.status();
+  ASSERT_NE(learned->energy(2), data.energy(2));
+  auto found = MakePotentialProducts(model, data, data, Point(), Options(), ReferenceExampleGradient);
+  ASSERT_TRUE(found.ok()) << found.status();
+  const auto expected = Make(Options(), Point(), *learned, *learned), whole = Make(Options());
+  const std::vector<int64_t> all = Range(0, kNumAwkward);
+  for (GradientProducts* each : {found->get(), expected.get(), whole.get()}) ASSERT_TRUE(each->SetTests(all).ok());
+  EXPECT_EQ(All(found->get(), all).product, All(expected.get(), all).product);
+  EXPECT_NE(All(found->get(), all).product, All(whole.get(), all).product);
+  std::vector<double> gradient(model.shape.num_parameters()), reference = gradient;
+  ASSERT_TRUE((*found)->ReferenceTrainGradient(2, absl::MakeSpan(gradient)).ok());
+  ASSERT_TRUE(expected->ReferenceTrainGradient(2, absl::MakeSpan(reference)).ok());
+  EXPECT_EQ(gradient, reference);
 }
 
 }  // namespace

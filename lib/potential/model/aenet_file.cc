@@ -178,6 +178,10 @@ absl::StatusOr<std::string> AenetText(const Potential& potential, int species) {
   if (!potential.descriptor.is_chebyshev()) {
     return absl::InvalidArgumentError("aenet has no many-body potentials: train with --potential=chebyshev");
   }
+  if (!potential.repulsion.empty()) {
+    return absl::InvalidArgumentError(
+        "aenet's networks have no repulsion of pairs beside them, and this model has one: train without --zbl");
+  }
   const ChebyshevOptions& descriptor = potential.descriptor.chebyshev();
   CHECK(species >= 0 && species < static_cast<int>(descriptor.species.size())) << species;
   ASSIGN_OR_RETURN(const int64_t activation, ActivationCode(potential.shape.activation));

@@ -20,8 +20,8 @@ namespace rutile {
 // aenet computes a feature's deviation as sqrt(E[x^2] - E[x]^2). Where that would lose digits, and where a feature was
 // constant in training, mean and deviation are moved into the weights, and the file says 0 and 1 for them.
 //
-// INVALID_ARGUMENT: an activation that aenet lacks (silu), an angular cutoff above the radial one. CHECK-fails on a
-// species that does not exist.
+// INVALID_ARGUMENT: an activation that aenet lacks (silu), an angular cutoff above the radial one, a repulsion.
+// CHECK-fails on a species that does not exist.
 absl::StatusOr<std::string> AenetText(const Potential& potential, int species);
 
 // Writes directory/Ti.nn.ascii and so on, each file atomically, and no file if one species cannot be expressed. Creates

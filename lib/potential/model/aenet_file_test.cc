@@ -209,6 +209,9 @@ TEST(AenetFileTest, RefusesWhatAenetLacks) {
   p = Example({22, 8}, {3}, Activation::kTanh);
   p.descriptor.chebyshev().nearer = {{2, 2}};
   EXPECT_THAT(std::string(AenetText(p, 0).status().message()), HasSubstr("aenet has one angular cutoff"));
+  p = Example({22, 8}, {3}, Activation::kTanh);
+  p.repulsion = {{1, 1, 1, 1}, {2, 2, 2, 2}};
+  EXPECT_THAT(std::string(AenetText(p, 0).status().message()), HasSubstr("--zbl"));
 }
 
 TEST(AenetFileTest, WritesAFileForEachSpecies) {

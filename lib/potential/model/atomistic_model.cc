@@ -12,6 +12,7 @@
 #include "lib/potential/model/label_range.h"
 #include "lib/potential/model/moment_scaling.h"
 #include "lib/potential/model/potential_file.h"
+#include "lib/potential/model/zbl_options.h"
 #include "lib/structure/element.h"
 #include "lib/tensorfile/tensor_of_doubles.h"
 #include "lib/trace/scope.h"
@@ -34,6 +35,7 @@ absl::StatusOr<AtomisticModel> AtomisticModel::Create(const AtomicData& data, co
   AtomisticModel model;
   model.descriptor_ = data.descriptor();
   model.precision_ = options.precision;
+  ASSIGN_OR_RETURN(model.repulsion_, RadiiOf(options.zbl, data.descriptor()));
   if (!data.descriptor().is_chebyshev() && options.channels < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("--channels=", options.channels, ": a many-body potential has 1 or more"));
@@ -160,6 +162,7 @@ Potential AtomisticModel::WithParameters(const Tensor& parameters) const {
   potential.feature_range = feature_range_;
   potential.energy_scaling = energy_scaling_;
   potential.atomic_energies = atomic_energies_;
+  potential.repulsion = repulsion_;
   potential.parameters = parameters;
   return potential;
 }

@@ -14,6 +14,7 @@
 #include "lib/network/network_shape.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/data/feature_source.h"
+#include "lib/potential/model/pair_repulsion.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/potential/model/scaling.h"
 #include "lib/potential/model/task_options.h"
@@ -25,6 +26,7 @@ namespace rutile {
 
 class AtomisticModel {
  public:
+  // data: with the labels that LearnedLabels leaves of the given ones by the options' repulsion.
   // Computes statistics, scales and atomic energies from `train` alone (indices of structures, each with an energy). A
   // weight of 2 counts as the structure twice, and 0 as exactly no structure. INVALID_ARGUMENT: nothing to train on, or
   // all of weight 0; a hidden layer without nodes; an element of the descriptor without an atomic energy when some are
@@ -39,12 +41,13 @@ class AtomisticModel {
   const EnergyScaling& energy_scaling() const { return energy_scaling_; }
   // True if energies should be scaled but are all equal (EnergiesAreEqual), so that there is nothing to scale by.
   bool energies_are_equal() const { return energies_are_equal_; }
+  const RepulsionRadii& repulsion() const { return repulsion_; }  // subtracted from the labels; empty for none
   const std::vector<double>& atomic_energies() const { return atomic_energies_; }  // [species] eV
   bool atomic_energies_fitted() const { return atomic_energies_fitted_; }
   DType precision() const { return precision_; }
 
-  // Returns [structures of the data] energy per atom less the atomic energies, eV; NaN for structures without an
-  // energy.
+  // Returns [structures of the data] energy per atom less the atomic energies and the repulsion, eV; NaN for structures
+  // without an energy.
   const std::vector<double>& targets() const { return targets_; }
 
   // The parameter slices of every task that trains this model (lib/task/task.h).
@@ -71,6 +74,7 @@ class AtomisticModel {
   FeatureScaling feature_scaling_;
   FeatureRange feature_range_;
   EnergyScaling energy_scaling_;
+  RepulsionRadii repulsion_;
   bool energies_are_equal_ = false;
   std::vector<double> atomic_energies_;
   bool atomic_energies_fitted_ = false;

@@ -52,9 +52,11 @@ absl::Status CheckLabelRange(const AtomicData& data, absl::Span<const double> ta
                [&](int64_t s) { return data.has_energy(s); });
   const int64_t worst = with_energy.empty() ? -1 : Farthest(targets, with_energy);
   if (worst >= 0 && IsLarger(targets[worst], Limit(options.precision))) {
-    return TooLarge(data, worst,
-                    absl::StrCat("its energy, ", data.energy(worst), " eV, is far from the atomic energies: by "),
-                    targets[worst], "eV per atom", options.precision);
+    return TooLarge(
+        data, worst,
+        absl::StrCat("its energy, ", data.energy(worst), " eV", options.zbl.is_on() ? " without the repulsion" : "",
+                     ", is far from the atomic energies: by "),
+        targets[worst], "eV per atom", options.precision);
   }
   for (const int64_t s : structures) {
     absl::Status status;

@@ -20,6 +20,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr char kInnerName[] = "repulsion_inner", kOuterName[] = "repulsion_outer";
+
 absl::Status NotThere(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("the scales of its model have no proper \"", what, "\""));
 }
@@ -47,6 +49,10 @@ ModelFrame FrameOf(const Potential& potential) {
   frame.tensors.Set("feature_scale", Tensor::Of<double>(potential.feature_scaling.scale, by_feature));
   frame.tensors.Set("atomic_energy", Tensor::Of(potential.atomic_energies));
   frame.tensors.Set("energy_scale", Tensor::Scalar(potential.energy_scaling.scale));
+  if (!potential.repulsion.empty()) {
+    frame.tensors.Set(kInnerName, Tensor::Of(potential.repulsion.inner));
+    frame.tensors.Set(kOuterName, Tensor::Of(potential.repulsion.outer));
+  }
   frame.tensors.Set("energy_shift", Tensor::Scalar(potential.energy_scaling.shift));
   return frame;
 }
@@ -85,6 +91,11 @@ absl::StatusOr<Potential> PotentialOfFrame(const ModelFrame& frame) {
   ASSIGN_OR_RETURN(const std::vector<double> shift, Values(frame.tensors, "energy_shift", 1));
   if (scale[0] == 0) return NotThere("energy_scale");
   potential.energy_scaling = {scale[0], shift[0]};
+  if (frame.tensors.Find(kInnerName) == nullptr && frame.tensors.Find(kOuterName) == nullptr) return potential;
+  const int64_t pairs = int64_t{shape.num_species} * shape.num_species;
+  ASSIGN_OR_RETURN(potential.repulsion.inner, Values(frame.tensors, kInnerName, pairs));
+  ASSIGN_OR_RETURN(potential.repulsion.outer, Values(frame.tensors, kOuterName, pairs));
+  if (!CheckRepulsion(potential.repulsion, potential.descriptor).ok()) return NotThere(kOuterName);
   return potential;
 }
 

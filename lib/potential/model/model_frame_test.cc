@@ -43,5 +43,17 @@ TEST(ModelFrameTest, NamesWhatIsMissing) {
               ErrorNames(absl::StatusCode::kInvalidArgument, {"activation"}));
 }
 
+TEST(ModelFrameTest, HoldsTheRepulsion) {
+  Potential potential = SmallTiO2Potential(1);
+  EXPECT_TRUE(PotentialOfFrame(FrameOf(potential))->repulsion.empty());
+  potential.repulsion = {{0.5, 0.6, 0.6, 0.7}, {1.5, 1.6, 1.6, 1.7}};
+  ModelFrame frame = FrameOf(potential);
+  const absl::StatusOr<Potential> read = PotentialOfFrame(frame);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(read->repulsion == potential.repulsion);
+  frame.tensors.Set("repulsion_outer", Tensor::Of<double>({1, 1, 1, 0.1}));
+  EXPECT_THAT(PotentialOfFrame(frame).status(), ErrorNames(absl::StatusCode::kInvalidArgument, {"repulsion_outer"}));
+}
+
 }  // namespace
 }  // namespace rutile

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -19,6 +20,9 @@
 
 namespace rutile {
 namespace {
+
+constexpr char kInnerName[] = "repulsion_inner", kOuterName[] = "repulsion_outer";
+constexpr char kWithRepulsion[] = "potential/2";
 
 std::string MomentName(const DescriptorOptions& descriptor, int species, absl::string_view what) {
   return absl::StrCat("moments.", ElementSymbol(descriptor.species()[species]), ".", what);
@@ -97,6 +101,23 @@ absl::Status ReadRange(const TensorFile& file, const NetworkShape& shape, Featur
   return absl::OkStatus();
 }
 
+// Reads the radii of the repulsion, which files of kind potential/2 have and those of potential/1 have not.
+absl::StatusOr<RepulsionRadii> ReadRepulsion(const TensorFile& file, const DescriptorOptions& descriptor) {
+  RepulsionRadii radii;
+  const Tensor* const inner = file.tensors.Find(kInnerName);
+  const Tensor* const outer = file.tensors.Find(kOuterName);
+  if (inner == nullptr && outer == nullptr) return radii;
+  if (file.metadata.at("kind") == PotentialSchema().kind) {
+    return absl::InvalidArgumentError(absl::StrCat("tensors \"", kInnerName, "\" and \"", kOuterName,
+                                                   "\" in a file of kind ", PotentialSchema().kind,
+                                                   ", expected them in ", kWithRepulsion));
+  }
+  radii.inner = inner->ToDoubles();
+  radii.outer = outer->ToDoubles();
+  RETURN_IF_ERROR(CheckRepulsion(radii, descriptor));
+  return radii;
+}
+
 absl::StatusOr<Potential> Decode(const TensorFile& file) {
   Potential potential;
   potential.metadata = file.metadata;
@@ -119,6 +140,7 @@ absl::StatusOr<Potential> Decode(const TensorFile& file) {
   ASSIGN_OR_RETURN(const std::vector<double> shift, FiniteValues("energy_shift", tensors.At("energy_shift")));
   potential.energy_scaling.shift = shift[0];
   ASSIGN_OR_RETURN(potential.atomic_energies, FiniteValues("atomic_energy", tensors.At("atomic_energy")));
+  ASSIGN_OR_RETURN(potential.repulsion, ReadRepulsion(file, potential.descriptor));
   if (!(std::abs(potential.energy_scaling.scale) > 0) || !std::isfinite(potential.energy_scaling.scale)) {
     return absl::InvalidArgumentError("tensor \"energy_scale\" is not a finite number other than 0");
   }
@@ -136,6 +158,27 @@ absl::StatusOr<Potential> Decode(const TensorFile& file) {
   return potential;
 }
 
+// The schema of potentials with a repulsion.
+const Schema& RepulsionSchema() {
+  static const Schema& schema = *[] {
+    auto* with = new Schema(PotentialSchema());
+    with->kind = kWithRepulsion;
+    for (TensorRule& rule : with->tensors) {
+      if (rule.name == kInnerName || rule.name == kOuterName) rule.required = true;
+    }
+    return with;
+  }();
+  return schema;
+}
+
+// Files of a later version get the message about the newest one that this program reads.
+const Schema& SchemaFor(const TensorFile& file) {
+  const auto kind = file.metadata.find("kind");
+  const bool is_later = kind != file.metadata.end() && absl::StartsWith(kind->second, "potential/") &&
+                        kind->second != PotentialSchema().kind;
+  return is_later ? RepulsionSchema() : PotentialSchema();
+}
+
 }  // namespace
 
 const Schema& PotentialSchema() {
@@ -147,7 +190,9 @@ const Schema& PotentialSchema() {
       "[out], all F32 or all F64; x·Wᵀ + b, activation on hidden layers, linear output. A many-body potential has "
       "K channels, which are the networks' inputs, L = max_l and N radial functions: `moments.X.radial` [K, L+1, M, "
       "N], "
-      "`moments.X.product` [K, P] and `moments.X.linear` [K] (docs/methods.md).",
+      "`moments.X.product` [K, P] and `moments.X.linear` [K] (docs/methods.md). A potential with a repulsion of pairs "
+      "has the last two tensors and is of kind potential/2, which older programs refuse: the energy is then that of "
+      "the networks and of the repulsion.",
       {
           {"feature_mean", {DType::kF64}, {"M", "F"}, true, "dimensionless"},
           {"feature_scale",
@@ -164,6 +209,12 @@ const Schema& PotentialSchema() {
           {"atomic_energy", {DType::kF64}, {"M"}, true, "eV"},
           {"energy_scale", {DType::kF64}, {}, true, "1/eV"},
           {"energy_shift", {DType::kF64}, {}, true, "eV per atom"},
+          {kInnerName,
+           {DType::kF64},
+           {"M", "M"},
+           false,
+           "Å, of each pair of species: the repulsion of Ziegler, Biersack and Littmark is switched off from here"},
+          {kOuterName, {DType::kF64}, {"M", "M"}, false, "Å: to here, where it is 0"},
       },
       {
           {"descriptor", true, "JSON, as in the features"},
@@ -235,11 +286,18 @@ absl::Status WritePotential(absl::string_view path, const Potential& potential) 
   tensors.Set("atomic_energy", Tensor::Of(potential.atomic_energies));
   tensors.Set("energy_scale", Tensor::Scalar(potential.energy_scaling.scale));
   tensors.Set("energy_shift", Tensor::Scalar(potential.energy_scaling.shift));
+  if (!potential.repulsion.empty()) {
+    const absl::Status status = CheckRepulsion(potential.repulsion, potential.descriptor);
+    CHECK(status.ok()) << status;
+    const std::vector<int64_t> by_pair = {shape.num_species, shape.num_species};
+    tensors.Set(kInnerName, Tensor::Of<double>(potential.repulsion.inner, by_pair));
+    tensors.Set(kOuterName, Tensor::Of<double>(potential.repulsion.outer, by_pair));
+  }
   for (const ParameterSlice& slice : NetworkSlices(potential.descriptor, shape)) {
     tensors.Set(slice.name, potential.parameters.Slice(slice.offset, slice.shape));
   }
   Metadata metadata = potential.metadata;
-  metadata["kind"] = PotentialSchema().kind;
+  metadata["kind"] = potential.repulsion.empty() ? PotentialSchema().kind : RepulsionSchema().kind;
   metadata["descriptor"] = potential.descriptor.ToJson();
   if (shape.has_moments()) metadata["channels"] = absl::StrCat(shape.moments.channels);
   metadata["hidden"] = absl::StrJoin(shape.hidden, ",");
@@ -251,7 +309,7 @@ absl::Status WritePotential(absl::string_view path, const Potential& potential) 
 absl::StatusOr<Potential> ReadPotential(absl::string_view path) {
   const ProfileScope scope(Stage::kRead);
   ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
-  RETURN_IF_ERROR(CheckSchema(PotentialSchema(), file).status());
+  RETURN_IF_ERROR(CheckSchema(SchemaFor(file), file).status());
   absl::StatusOr<Potential> potential = Decode(file);
   if (!potential.ok()) return absl::InvalidArgumentError(absl::StrCat(path, ": ", potential.status().message()));
   return potential;

@@ -1,4 +1,5 @@
-// Reads and writes files of kind potential/1: a trained potential with everything that predicting needs.
+// Reads and writes files of kind potential/1 and potential/2: a trained potential with everything that predicting
+// needs.
 //
 // Example:
 //
@@ -19,6 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/descriptor/descriptor_options.h"
 #include "lib/network/network_shape.h"
+#include "lib/potential/model/pair_repulsion.h"
 #include "lib/potential/model/scaling.h"
 #include "lib/task/parameter_slice.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -28,8 +30,8 @@
 namespace rutile {
 
 // A potential. Its energy in eV is the sum over atoms of network((G - mean) * scale) / energy_scaling.scale +
-// energy_scaling.shift + atomic energy. In a many-body potential (shape.has_moments()) the features G are moments of
-// the atom's neighborhood, and the network is that of lib/many_body.
+// energy_scaling.shift + atomic energy, and the repulsion of pairs. In a many-body potential (shape.has_moments()) the
+// features G are moments of the atom's neighborhood, and the network is that of lib/many_body.
 struct Potential {
   DescriptorOptions descriptor;
   NetworkShape shape;
@@ -37,10 +39,13 @@ struct Potential {
   FeatureRange feature_range;  // of the training atoms; empty if the file has none
   EnergyScaling energy_scaling;
   std::vector<double> atomic_energies;  // [species] eV
+  RepulsionRadii repulsion;             // of pairs, which is added; empty for none
   Tensor parameters;                    // flat [shape.num_parameters()], F32 or F64, in the order of NetworkShape
   Metadata metadata;                    // from the file: provenance, epoch, validation loss
 };
 
+// Of potential/1, which programs that know no repulsion read, too. A potential with a repulsion has the same tensors
+// and two more, and is of kind potential/2, so that such programs refuse it.
 const Schema& PotentialSchema();
 
 // Sets what the descriptor decides about the shape: species and features, and with moments how many there are.

@@ -74,6 +74,21 @@ TEST(PotentialFileTest, MayNotKnowTheRangeOfFeatures) {
   EXPECT_TRUE(read->feature_range.min.empty());
 }
 
+// Programs that know no repulsion read kind potential/1 alone, and refuse a model that has one.
+TEST(PotentialFileTest, RepulsionHasAKindOfItsOwn) {
+  Potential written = Example(DType::kF32);
+  ASSERT_TRUE(WritePotential(Temp("p.safetensors"), written).ok());
+  EXPECT_EQ(ReadTensorFile(Temp("p.safetensors"))->metadata.at("kind"), "potential/1");
+  EXPECT_TRUE(ReadPotential(Temp("p.safetensors"))->repulsion.empty());
+  written.repulsion = {{0.5, 0.6, 0.6, 0.7}, {1.5, 1.6, 1.6, 1.7}};
+  ASSERT_TRUE(WritePotential(Temp("p.safetensors"), written).ok());
+  EXPECT_EQ(ReadTensorFile(Temp("p.safetensors"))->metadata.at("kind"), "potential/2");
+  const absl::StatusOr<Potential> read = ReadPotential(Temp("p.safetensors"));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(read->repulsion == written.repulsion);
+  EXPECT_EQ(read->parameters.ToDoubles(), written.parameters.ToDoubles());
+}
+
 // Changes a file after it was written, tensor by tensor.
 class BrokenPotentialTest : public ::testing::Test {
  protected:
@@ -168,6 +183,30 @@ TEST_F(BrokenPotentialTest, Ranges) {
   }
   file_.tensors = without;
   EXPECT_THAT(Error(), HasSubstr("expected both, or none"));
+}
+
+TEST_F(BrokenPotentialTest, Repulsion) {
+  const Tensor inner = Tensor::Of<double>(std::vector<double>{0.5, 0.5, 0.5, 0.5}, {2, 2});
+  const Tensor outer = Tensor::Of<double>(std::vector<double>{1, 1, 1, 1}, {2, 2});
+  file_.tensors.Set("repulsion_inner", inner);
+  file_.tensors.Set("repulsion_outer", outer);
+  EXPECT_THAT(Error(), ErrorNames({"repulsion_inner", "potential/1", "potential/2"}));
+  file_.metadata["kind"] = "potential/2";
+  file_.tensors.Set("repulsion_inner", outer);
+  EXPECT_THAT(Error(), ErrorNames({"broken.safetensors", "Ti-Ti", "from 1 to 1"}));
+  file_.tensors.Set("repulsion_inner", Tensor::Of<double>(std::vector<double>{0.5, 0.5, 0.5}, {3, 1}));
+  EXPECT_THAT(Error(), HasSubstr("repulsion_inner"));
+  NamedTensors without;
+  for (const auto& [name, tensor] : file_.tensors) {
+    if (name != "repulsion_inner") without.Set(name, tensor);
+  }
+  file_.tensors = without;
+  EXPECT_THAT(Error(), HasSubstr("repulsion_inner"));
+}
+
+TEST_F(BrokenPotentialTest, LaterVersion) {
+  file_.metadata["kind"] = "potential/3";
+  EXPECT_THAT(Error(), ErrorNames({"potential/3", "potential/2", "newer"}));
 }
 
 TEST_F(BrokenPotentialTest, AnotherKind) {

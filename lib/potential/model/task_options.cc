@@ -100,6 +100,15 @@ absl::Status SetPrecision(absl::string_view text, AtomisticTaskOptions* options)
   return absl::OkStatus();
 }
 
+SettingValue GetZbl(const AtomisticTaskOptions& options) { return ZblText(options.zbl); }
+
+absl::Status SetZbl(absl::string_view text, AtomisticTaskOptions* options) {
+  ASSIGN_OR_RETURN(options->zbl, ParseZbl(text));
+  return absl::OkStatus();
+}
+
+bool HasZbl(const AtomisticTaskOptions& options) { return options.zbl.is_on(); }
+
 bool HasChannels(const AtomisticTaskOptions& options) { return options.channels > 0; }
 
 }  // namespace
@@ -209,6 +218,15 @@ absl::Span<const Setting<AtomisticTaskOptions>> AtomisticTaskSettings() {
           "Statistics that standardize features: species, pooled or none. With species, they are those of each central "
           "species, as in aenet; with pooled, those of all atoms, as in aenet-python."),
       Setting<O>("energy_scaling", &O::scale_energies, "Map training energies per atom to [-1, 1], as aenet does."),
+      Setting<O>::Text(
+          "zbl", GetZbl, SetZbl,
+          "Screened nuclear repulsion of Ziegler, Biersack and Littmark between near atoms. It is subtracted "
+          "from the labels before training and a part of the model. INNER,OUTER are the radii in Angstrom "
+          "between which it is switched off, for all pairs, as by LAMMPS' pair_style zbl. With auto, the "
+          "outer radius is 0.8 of the sum of the covalent radii of both elements, below nearly all bonds, and the "
+          "inner one half of it. "
+          "If empty, there is none.")
+          .RecordedIf(HasZbl),
       Setting<O>::Text("atomic_energies", GetAtomicEnergies, SetAtomicEnergies,
                        "Atomic reference energies in eV, by atomic number.")
           .Derived("which are given by symbol, or in a file")

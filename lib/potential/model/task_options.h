@@ -18,6 +18,7 @@
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/network/network_shape.h"
 #include "lib/potential/model/scaling.h"
+#include "lib/potential/model/zbl_options.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -99,6 +100,7 @@ struct AtomisticTaskOptions {
   Activation activation = Activation::kTanh;
   FeatureScalingKind feature_scaling = FeatureScalingKind::kPooled;
   bool scale_energies = true;
+  ZblOptions zbl;  // the repulsion that is subtracted from the labels, and added to predictions
   std::map<uint8_t, double> atomic_energies;  // eV; if empty, those of the data, or else fitted
   DType precision = DType::kF32;              // type of parameters and arithmetic: F32 or F64
   // In training, rounds the factors of the networks' products to bfloat16 (bf16-mixed). Parameters are F32.

@@ -32,6 +32,7 @@ TEST(ResumeConfigOfTest, NamesWhatDecides) {
   EXPECT_THAT(config, Contains(Pair("force_weight", "0.1")));
   EXPECT_THAT(config, Contains(Pair("energy_weight", "0.9")));
   EXPECT_THAT(config, Not(Contains(Key("huber_delta"))));
+  EXPECT_THAT(config, Not(Contains(Key("zbl"))));
   EXPECT_THAT(config, Not(Contains(Key("force_fraction"))));
   options.loss.kind = LossKind::kHuber;
   options.force_sampling.fraction = 1.0 / 3;
@@ -114,6 +115,7 @@ TEST(ResumeConfigOfTest, RowsReadWhatTheyWrite) {
   options.scale_energies = false;
   options.atomic_energies = {{8, -432.5}, {22, 1.0 / 3}};
   options.mixed_precision = true;
+  options.zbl = {ZblOptions::Kind::kRadii, 0.1, 1.0 / 3};
   options.loss.force_weight = 0.1;
   options.force_sampling.fraction = 0.5;
   options.force_sampling.unit = ForceSampleUnit::kAtom;
@@ -130,6 +132,7 @@ TEST(ResumeConfigOfTest, RowsReadWhatTheyWrite) {
   read.loss = LossOfConfig(config).value();
   EXPECT_EQ(ResumeConfigOf(read), config);
   EXPECT_EQ(read.atomic_energies, options.atomic_energies);
+  EXPECT_EQ(read.zbl.outer, options.zbl.outer);
   EXPECT_EQ(config.at("hidden"), "");
   EXPECT_EQ(config.at("precision"), "bf16-mixed");
 }
@@ -147,6 +150,7 @@ TEST(SettingsOfPotentialsTest, TextThatMeansNothing) {
   for (const char* text : {"8", "0=1", "256=1", "8=x"}) {
     EXPECT_THAT(error("atomic_energies", text), ErrorNames(kInvalid, {text, "8=-432.5"}));
   }
+  EXPECT_THAT(error("zbl", "1"), ErrorNames(kInvalid, {"\"1\"", "auto", "0.7,1.4"}));
   EXPECT_THAT(error("precision", "fp16-mixed"), ErrorNames(kInvalid, {"fp32, fp64 or bf16-mixed"}));
   EXPECT_EQ(options.hidden, AtomisticTaskOptions().hidden) << "what means nothing changes nothing";
 }

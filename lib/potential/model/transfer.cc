@@ -18,6 +18,29 @@
 namespace rutile {
 namespace {
 
+// Networks learned what the repulsion left, so both need the same one between the species that they share.
+absl::Status CheckSameRepulsion(const Potential& from, const Potential& to) {
+  const std::vector<uint8_t>&known = from.descriptor.species(), &species = to.descriptor.species();
+  bool same = from.repulsion.empty() == to.repulsion.empty();
+  for (size_t i = 0; i < known.size() && same && !from.repulsion.empty(); ++i) {
+    for (size_t j = 0; j < known.size(); ++j) {
+      const auto a = std::find(species.begin(), species.end(), known[i]);
+      const auto b = std::find(species.begin(), species.end(), known[j]);
+      if (a == species.end() || b == species.end()) continue;
+      const size_t here = (a - species.begin()) * species.size() + (b - species.begin()), then = i * known.size() + j;
+      same = same && from.repulsion.inner[then] == to.repulsion.inner[here] &&
+             from.repulsion.outer[then] == to.repulsion.outer[here];
+    }
+  }
+  if (same) return absl::OkStatus();
+  const auto describe = [](const Potential& potential) {
+    const std::string radii = DescribeRepulsion(potential.repulsion, potential.descriptor);
+    return radii.empty() ? std::string("none") : radii + " Angstrom";
+  };
+  return absl::InvalidArgumentError(absl::StrCat("its repulsion (--zbl) is ", describe(from), ", asked for is ",
+                                                 describe(to), ": networks learned what it left"));
+}
+
 absl::Status CheckFits(const Potential& from, const Potential& to) {
   DescriptorOptions same_species = from.descriptor;
   same_species.set_species(to.descriptor.species());
@@ -40,7 +63,7 @@ absl::Status CheckFits(const Potential& from, const Potential& to) {
         "its networks are ", absl::StrJoin(from.shape.hidden, ","), " ", kActivationNames.Name(from.shape.activation),
         ", asked for are ", absl::StrJoin(to.shape.hidden, ","), " ", kActivationNames.Name(to.shape.activation)));
   }
-  return absl::OkStatus();
+  return CheckSameRepulsion(from, to);
 }
 
 // Converts one species' network, in fp64, from the scaling of `from` to that of `to`.

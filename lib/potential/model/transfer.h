@@ -32,7 +32,7 @@ struct Transfer {
 // Returns the networks of species that both potentials have, under the scaling of `to`, and those of `to` for the other
 // species. Then both predict the same energies and forces, to rounding, for training structures of `to` whose species
 // are in both. INVALID_ARGUMENT: descriptors that differ in more than species, one species against several, other
-// hidden layers or activation, no species in common.
+// hidden layers, activation or repulsion, no species in common.
 absl::StatusOr<Transfer> TransferParameters(const Potential& from, const Potential& to);
 
 // Returns from.parameters under the scaling of `to`, [P] of their type, so that both predict the same energies and

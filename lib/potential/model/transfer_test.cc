@@ -177,5 +177,25 @@ TEST(CarryParametersOverTest, RefusesWhatWouldPredictOtherwise) {
   EXPECT_THAT(CarryParametersOver(from, to).status(), ErrorNames(absl::StatusCode::kInvalidArgument, {"tanh", "silu"}));
 }
 
+// Networks learned what the repulsion left of the labels.
+TEST(TransferTest, NeedsTheSameRepulsionOfSharedSpecies) {
+  Potential from = Make({22, 8}, 1), to = Make({22, 8}, 2);
+  from.repulsion = {{0.5, 0.5, 0.5, 0.5}, {1, 1, 1, 1}};
+  EXPECT_THAT(TransferParameters(from, to).status(),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"--zbl", "0.5 to 1", "none"}));
+  EXPECT_THAT(TransferParameters(to, from).status(),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"--zbl", "0.5 to 1", "none"}));
+  to.repulsion = from.repulsion;
+  EXPECT_TRUE(TransferParameters(from, to).ok());
+  to.repulsion.outer = {1, 1, 1, 1.5};
+  EXPECT_FALSE(CarryParametersOver(from, to).ok());
+  // In another order, and with one more species, of which the model knows nothing.
+  Potential more = Make({1, 8, 22}, 3);
+  more.repulsion = {std::vector<double>(9, 0.5), {2, 2, 2, 2, 1.5, 1, 2, 1, 1}};
+  EXPECT_TRUE(TransferParameters(to, more).ok());
+  more.repulsion.outer[4] = 1;
+  EXPECT_FALSE(TransferParameters(to, more).ok());
+}
+
 }  // namespace
 }  // namespace rutile

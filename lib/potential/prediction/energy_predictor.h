@@ -12,7 +12,8 @@
 
 namespace rutile {
 
-// Predicts with one potential, in the type of its parameters. One thread at a time may use an object.
+// Predicts with one potential without a repulsion of pairs, in the type of its parameters. One thread at a time may use
+// an object.
 class EnergyPredictor {
  public:
   explicit EnergyPredictor(const Potential& potential) : predictor_(absl::MakeConstSpan(&potential, 1)) {}

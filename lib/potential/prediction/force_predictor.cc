@@ -10,6 +10,7 @@
 #include "lib/descriptor/descriptor_factory.h"
 #include "lib/potential/model/atom_networks.h"
 #include "lib/potential/model/extrapolation.h"
+#include "lib/potential/model/pair_repulsion.h"
 #include "lib/structure/cell.h"
 #include "lib/tensorfile/tensor_of_doubles.h"
 
@@ -44,6 +45,7 @@ class ForcePredictor::Impl {
  public:
   virtual ~Impl() = default;
   virtual double cutoff() const = 0;
+  virtual bool needs_geometry() const = 0;
   virtual void Predict(const StructureGeometry& geometry, const std::array<bool, 3>& pbc, bool forces,
                        AtomicPrediction* prediction) = 0;
   virtual void PredictCenters(const StructureGeometry& geometry, int64_t num_centers, bool forces,
@@ -66,6 +68,7 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
     for (const Potential& model : models) {
       CHECK(model.descriptor == models[0].descriptor) << "CheckCommittee comes first";
       networks_.emplace_back(model);
+      repulsion_.emplace_back(model.repulsion, model.descriptor);
       if (model.feature_range.min.empty()) continue;
       // A many-body potential ignores neighbors of species that it never saw there, which is worth a word.
       extrapolation_.emplace_back(model.feature_range, model.feature_scaling, model.shape.has_moments());
@@ -75,6 +78,9 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
   }
 
   double cutoff() const override { return derivatives_->cutoff(); }
+  bool needs_geometry() const override {
+    return std::any_of(repulsion_.begin(), repulsion_.end(), [](const PairRepulsion& each) { return !each.empty(); });
+  }
 
   void Predict(const StructureGeometry& geometry, const std::array<bool, 3>& pbc, bool forces,
                AtomicPrediction* prediction) override {
@@ -92,8 +98,8 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
     features_.resize(geometry.species.size() * num_features_);
     derivatives_->Features(geometry, state_.get(), absl::MakeSpan(features_));
     Matrix3 strain_gradient = {};
-    PredictAll<T>(features_, geometry.species, num_centers, forces, virial != nullptr ? &strain_gradient : nullptr,
-                  prediction);
+    PredictAll<T>(&geometry, features_, geometry.species, num_centers, forces,
+                  virial != nullptr ? &strain_gradient : nullptr, prediction);
     if (virial != nullptr) *virial = Symmetric(strain_gradient);
   }
 
@@ -106,11 +112,11 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
 
   void PredictFromFeatures(absl::Span<const float> features, absl::Span<const uint8_t> species,
                            AtomicPrediction* prediction) override {
-    PredictAll(features, species, species.size(), false, nullptr, prediction);
+    PredictAll(nullptr, features, species, species.size(), false, nullptr, prediction);
   }
   void PredictFromFeatures(absl::Span<const double> features, absl::Span<const uint8_t> species,
                            AtomicPrediction* prediction) override {
-    PredictAll(features, species, species.size(), false, nullptr, prediction);
+    PredictAll(nullptr, features, species, species.size(), false, nullptr, prediction);
   }
 
  private:
@@ -126,10 +132,12 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
   }
 
   // Predicts energies of the first num_centers atoms and, with forces, derivatives after derivatives_->Features.
-  // strain_gradient: the mean over members is added, unless null.
+  // geometry: null where only features are known, which no member with a repulsion allows. strain_gradient: the mean
+  // over members is added, unless null.
   template <typename U>
-  void PredictAll(absl::Span<const U> all_features, absl::Span<const uint8_t> all_species, int64_t num_centers,
-                  bool forces, Matrix3* strain_gradient, AtomicPrediction* prediction) {
+  void PredictAll(const StructureGeometry* geometry, absl::Span<const U> all_features,
+                  absl::Span<const uint8_t> all_species, int64_t num_centers, bool forces, Matrix3* strain_gradient,
+                  AtomicPrediction* prediction) {
     CHECK_LE(num_centers, static_cast<int64_t>(all_species.size()));
     const int64_t num_atoms = static_cast<int64_t>(all_species.size());
     const absl::Span<const uint8_t> species = all_species.first(num_centers);
@@ -140,16 +148,29 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
     atom_energy_.resize(num_centers);
     for (int m = 0; m < num_models; ++m) {
       energies_[m] = networks_[m].Energies(features, species, absl::MakeSpan(atom_energy_));
+      const PairRepulsion& repulsion = repulsion_[m];
+      if (!repulsion.empty()) {
+        CHECK(geometry != nullptr) << "features alone do not give the energy of a potential with a repulsion";
+        repulsion.Compute(*geometry, num_centers, &repelled_);
+        energies_[m] += repelled_.energy;
+        for (int64_t i = 0; i < num_centers; ++i) atom_energy_[i] += repelled_.atom_energy[i];
+      }
       for (int64_t i = 0; i < num_centers; ++i) prediction->atom_energy[i] += atom_energy_[i] / num_models;
       if (!forces) continue;
       slopes_.resize(num_atoms * num_features_);
       networks_[m].Slopes(absl::MakeSpan(slopes_).first(features.size()));
       // The sum holds no energies of other atoms, so that it does not change with their features.
       std::fill(slopes_.begin() + features.size(), slopes_.end(), T{0});
-      forces_[m].resize(3 * num_atoms);
+      network_force_.resize(3 * num_atoms);
       double strain[9];
-      derivatives_->Vjp(state_.get(), slopes_, {}, absl::MakeSpan(forces_[m]), strain_gradient ? strain : nullptr);
+      derivatives_->Vjp(state_.get(), slopes_, {}, absl::MakeSpan(network_force_), strain_gradient ? strain : nullptr);
+      forces_[m].assign(network_force_.begin(), network_force_.end());
       for (int a = 0; strain_gradient != nullptr && a < 9; ++a) (*strain_gradient)[a] += strain[a] / num_models;
+      if (repulsion.empty()) continue;
+      for (int64_t c = 0; c < 3 * num_atoms; ++c) forces_[m][c] += repelled_.force[c];
+      for (int a = 0; strain_gradient != nullptr && a < 9; ++a) {
+        (*strain_gradient)[a] += repelled_.virial[a] / num_models;
+      }
     }
     MeanEnergy(prediction);
     prediction->force.clear();
@@ -173,13 +194,13 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
   void MeanForces(int64_t num_atoms, AtomicPrediction* prediction) const {
     const double num_models = static_cast<double>(forces_.size());
     prediction->force.assign(3 * num_atoms, 0.0);
-    for (const std::vector<T>& force : forces_) {
+    for (const std::vector<double>& force : forces_) {
       for (int64_t c = 0; c < 3 * num_atoms; ++c) prediction->force[c] += force[c];
     }
     if (forces_.size() == 1) return;
     for (double& f : prediction->force) f /= num_models;
     prediction->force_spread.assign(num_atoms, 0.0);
-    for (const std::vector<T>& force : forces_) {
+    for (const std::vector<double>& force : forces_) {
       for (int64_t c = 0; c < 3 * num_atoms; ++c) {
         const double d = force[c] - prediction->force[c];
         prediction->force_spread[c / 3] += d * d;
@@ -194,7 +215,10 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
   std::deque<AtomNetworks<T>> networks_;      // [members]
   std::vector<Extrapolation> extrapolation_;  // of those members that have a training range
   std::vector<double> energies_;              // [members]
-  std::vector<std::vector<T>> forces_;        // [members][3N]
+  std::vector<PairRepulsion> repulsion_;      // [members]
+  PairRepulsion::Result repelled_;            // of one member
+  std::vector<std::vector<double>> forces_;   // [members][3N]
+  std::vector<T> network_force_;              // [3N] of one member, without its repulsion
   std::vector<T> features_, slopes_;          // [N, F]
   std::vector<double> atom_energy_;           // [N]
 };
@@ -211,6 +235,7 @@ ForcePredictor::ForcePredictor(absl::Span<const Potential> models) {
 ForcePredictor::~ForcePredictor() = default;
 
 double ForcePredictor::cutoff() const { return impl_->cutoff(); }
+bool ForcePredictor::needs_geometry() const { return impl_->needs_geometry(); }
 
 void ForcePredictor::Predict(const StructureGeometry& geometry, const std::array<bool, 3>& pbc, bool forces,
                              AtomicPrediction* prediction) {

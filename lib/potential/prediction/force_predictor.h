@@ -29,9 +29,9 @@ namespace rutile {
 // standard deviations (divided by the number of members; for forces, the root of the mean square length of F_member -
 // F_mean).
 struct AtomicPrediction {
-  double energy = 0;                 // eV, total, atomic energies included
+  double energy = 0;                 // eV, total, atomic energies and the repulsion of pairs included
   double energy_spread = 0;          // eV, total; 0 for one model
-  std::vector<double> atom_energy;   // [N] eV, atomic energies included
+  std::vector<double> atom_energy;   // [N] eV, atomic energies and half of each pair's repulsion included
   std::vector<double> force;         // [3N] eV/Angstrom; empty if not asked for
   std::vector<double> force_spread;  // [N] eV/Angstrom; empty if not asked for, or for one model
   // eV/Angstrom^3, symmetric, positive in tension; set with forces in 3-D periodic cells
@@ -78,7 +78,11 @@ class ForcePredictor {
   // Copies the forces of member m in that call, which had `forces`: [3N] eV/Angstrom.
   void MemberForces(int m, absl::Span<double> forces) const;
 
-  // Predicts from features, without forces. features: [N, F] as computed, not scaled; species: [N].
+  // True if a member has a repulsion of pairs, so that features alone do not give its energy.
+  bool needs_geometry() const;
+
+  // Predicts from features, without forces; CHECK-fails if needs_geometry(). features: [N, F] as computed, not scaled;
+  // species: [N].
   void PredictFromFeatures(absl::Span<const float> features, absl::Span<const uint8_t> species,
                            AtomicPrediction* prediction);
   void PredictFromFeatures(absl::Span<const double> features, absl::Span<const uint8_t> species,

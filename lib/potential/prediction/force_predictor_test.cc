@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -11,6 +12,7 @@
 #include "lib/neighbor/pair_view.h"
 #include "lib/potential/model/golden_potential_testing.h"
 #include "lib/potential/model/potential_testing.h"
+#include "lib/potential/model/zbl_pair.h"
 #include "lib/structure/cell.h"
 
 namespace rutile {
@@ -188,6 +190,81 @@ TEST(ForcePredictorTest, MarksAtomsThatAnyMemberHasNotSeen) {
   EXPECT_EQ(Predict(absl::MakeConstSpan(members)[1], golden.structure, golden.species).outside[0], 1);
   ForcePredictor both(members);
   EXPECT_EQ(Predict(&both, golden.structure, golden.species).outside[0], 1);
+}
+
+// A model whose networks are 0: atomic energies and the repulsion are all that it predicts.
+Potential RepulsionAlone(const std::vector<double>& inner, const std::vector<double>& outer) {
+  Potential potential = SmallTiO2Potential(1);
+  potential.parameters = Tensor::Zeros(DType::kF64, {potential.shape.num_parameters()});
+  potential.repulsion = {inner, outer};
+  return potential;
+}
+
+TEST(ForcePredictorTest, WithNetworksOfZeroPredictsTheRepulsion) {
+  const Potential potential = RepulsionAlone({0.8, 0.8, 0.8, 0.8}, {1.6, 1.6, 1.6, 1.6});
+  for (const double r : {0.3, 1.0, 1.7}) {
+    Structure dimer;
+    dimer.element = {22, 8};
+    dimer.position = {0, 0, 0, r, 0, 0};
+    const ZblPair::Value pair = ZblPair(22, 8, 0.8, 1.6).At(r);
+    for (const DType dtype : {DType::kF64, DType::kF32}) {
+      const AtomicPrediction p = Predict(WithPrecision(potential, dtype), dimer, {0, 1});
+      EXPECT_DOUBLE_EQ(p.energy, -5 + pair.energy);
+      EXPECT_DOUBLE_EQ(p.atom_energy[0], -3 + pair.energy / 2);
+      EXPECT_DOUBLE_EQ(p.atom_energy[1], -2 + pair.energy / 2);
+      EXPECT_DOUBLE_EQ(p.force[0], pair.slope);
+      EXPECT_DOUBLE_EQ(p.force[3], -pair.slope);
+    }
+  }
+}
+
+TEST(ForcePredictorTest, WithARepulsionForcesAndStressAreFiniteDifferences) {
+  const GoldenCase golden = ReadGoldenCase("tio2_columbite_12atoms");
+  Potential potential = SmallTiO2Potential(1);
+  const AtomicPrediction before = Predict(potential, golden.structure, golden.species);
+  potential.repulsion = {{1, 1, 1, 1}, {3, 2.5, 2.5, 2.8}};
+  const AtomicPrediction p = Predict(potential, golden.structure, golden.species);
+  EXPECT_GT(p.energy, before.energy + 1);
+  const auto energy = [&](const Structure& s) { return Predict(potential, s, golden.species).energy; };
+  constexpr double kStep = 2e-5;
+  for (int c = 0; c < 6; ++c) {
+    Structure moved = golden.structure;
+    moved.position[c] += kStep;
+    const double above = energy(moved);
+    moved.position[c] -= 2 * kStep;
+    EXPECT_NEAR(p.force[c], -(above - energy(moved)) / (2 * kStep), 1e-6) << c;
+  }
+  for (const auto& [a, b] : {std::pair(0, 0), {1, 1}, {2, 2}, {0, 1}, {1, 2}}) {
+    const double difference =
+        energy(Strained(golden.structure, a, b, kStep)) - energy(Strained(golden.structure, a, b, -kStep));
+    EXPECT_NEAR((*p.stress)[3 * a + b] * CellVolume(golden.structure.cell), difference / (2 * kStep), 1e-5) << a << b;
+  }
+}
+
+TEST(ForcePredictorTest, EachMemberHasItsOwnRepulsion) {
+  const GoldenCase golden = ReadGoldenCase("tio2_columbite_12atoms");
+  std::vector<Potential> members = {SmallTiO2Potential(1), SmallTiO2Potential(2)};
+  members[1].repulsion = {{1, 1, 1, 1}, {3, 2.5, 2.5, 2.8}};
+  ForcePredictor committee(members);
+  const AtomicPrediction p = Predict(&committee, golden.structure, golden.species);
+  const std::vector<double> energies(committee.member_energies().begin(), committee.member_energies().end());
+  for (int m = 0; m < 2; ++m) {
+    const AtomicPrediction alone = Predict(members[m], golden.structure, golden.species);
+    EXPECT_EQ(energies[m], alone.energy);
+    std::vector<double> force(alone.force.size());
+    committee.MemberForces(m, absl::MakeSpan(force));
+    EXPECT_EQ(force, alone.force);
+  }
+  EXPECT_NEAR(p.energy, (energies[0] + energies[1]) / 2, 1e-12 * std::abs(p.energy));
+}
+
+TEST(ForcePredictorDeathTest, FeaturesDoNotGiveTheRepulsion) {
+  const Potential potential = RepulsionAlone({0.8, 0.8, 0.8, 0.8}, {1.6, 1.6, 1.6, 1.6});
+  ForcePredictor predictor(absl::MakeConstSpan(&potential, 1));
+  EXPECT_TRUE(predictor.needs_geometry());
+  AtomicPrediction prediction;
+  const std::vector<double> features(potential.shape.num_features, 0.0);
+  EXPECT_DEATH(predictor.PredictFromFeatures(features, std::vector<uint8_t>{0}, &prediction), "repulsion");
 }
 
 }  // namespace

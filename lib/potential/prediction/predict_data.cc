@@ -40,7 +40,7 @@ absl::Status PredictOne(const AtomicData& data, int64_t s, bool forces, Worker* 
   const ProfileScope scope(Stage::kPredict);
   scope.Add(Counter::kAtoms, data.num_atoms(s));
   AtomicPrediction& prediction = worker->prediction;
-  if (!forces && data.has_features()) {
+  if (!forces && data.has_features() && !worker->predictor.needs_geometry()) {
     if (data.feature_dtype() == DType::kF64) {
       worker->predictor.PredictFromFeatures(data.features<double>(s), data.species(s), &prediction);
     } else {

@@ -15,9 +15,9 @@
 namespace rutile {
 
 // Returns predictions in the order of `structures` (indices). With forces, predicts forces of all atoms, and the stress
-// in 3-D periodic cells. The features of the data are used if it has some and no forces are wanted. The result does not
-// depend on num_threads. CHECK-fails when the potential has another descriptor than the data. Errors of
-// AtomicData::FindPairs; CANCELLED after a signal.
+// in 3-D periodic cells. The features of the data are used if it has some, no forces are wanted, and the potential has
+// no repulsion. The result does not depend on num_threads. CHECK-fails when the potential has another descriptor than
+// the data. Errors of AtomicData::FindPairs; CANCELLED after a signal.
 absl::StatusOr<std::vector<StructurePrediction>> PredictData(const Potential& potential, const AtomicData& data,
                                                              absl::Span<const int64_t> structures, bool forces,
                                                              int num_threads);

@@ -85,6 +85,19 @@ TEST(PredictDataTest, FeaturesServeForEnergies) {
   }
 }
 
+TEST(PredictDataTest, FeaturesDoNotServeForARepulsion) {
+  Potential model = SmallTiO2Potential(3);
+  model.repulsion = {{1, 1, 1, 1}, {2.5, 2.5, 2.5, 2.5}};
+  FeaturizeOptions featurize;
+  featurize.descriptor = model.descriptor.chebyshev();
+  const std::string path = ::testing::TempDir() + "/features-repulsion.safetensors";
+  ASSERT_TRUE(Featurize({kTio2}, path, featurize, {}).ok());
+  const auto a = PredictData(model, Read(path, model.descriptor), kStructures, /*forces=*/false, 1);
+  const auto b = PredictData(model, Read(kTio2, model.descriptor), kStructures, /*forces=*/false, 1);
+  ASSERT_TRUE(a.ok() && b.ok());
+  for (size_t k = 0; k < kStructures.size(); ++k) EXPECT_EQ((*a)[k].predicted_energy, (*b)[k].predicted_energy);
+}
+
 TEST(PredictDataTest, StopsAtASignal) {
   const Potential model = SmallTiO2Potential(3);
   const AtomicData data = Read(kTio2, model.descriptor);

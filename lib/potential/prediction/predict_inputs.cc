@@ -166,9 +166,10 @@ class Pipeline {
     const Structure& structure = item.structure;
     RETURN_IF_ERROR(species_map_.Map(structure, &worker->species));
     AtomicPrediction& p = worker->prediction;
-    if (!options_.forces && !item.features32.empty()) {
+    const bool from_features = !options_.forces && !worker->predictor.needs_geometry();
+    if (from_features && !item.features32.empty()) {
       worker->predictor.PredictFromFeatures(item.features32, worker->species, &p);
-    } else if (!options_.forces && !item.features64.empty()) {
+    } else if (from_features && !item.features64.empty()) {
       worker->predictor.PredictFromFeatures(item.features64, worker->species, &p);
     } else {
       StructureGeometry geometry;
@@ -247,7 +248,10 @@ class Pipeline {
 absl::StatusOr<std::vector<StructurePrediction>> PredictInputs(absl::Span<const Potential> models,
                                                                absl::Span<const std::string> inputs,
                                                                const PredictOptions& options) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> once, InputsOnce(inputs, models[0].descriptor, options.forces));
+  const bool repels =
+      std::any_of(models.begin(), models.end(), [](const Potential& m) { return !m.repulsion.empty(); });
+  ASSIGN_OR_RETURN(const std::vector<std::string> once,
+                   InputsOnce(inputs, models[0].descriptor, options.forces || repels));
   ChunkReader reader(models[0].descriptor, once, options);
   Pipeline pipeline(models, options);
   std::vector<StructurePrediction> predictions;

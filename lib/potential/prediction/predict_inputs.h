@@ -45,10 +45,10 @@ struct PredictOptions {
 // Returns predictions by one model, or by a committee with one descriptor (CheckCommittee), in the order of the inputs.
 // Inputs are files of kind atomistic.features/1 or atomistic.neighbors/1, or structures ("-" for standard input). If
 // features and neighbors are given together, they must be of the same structures, which are predicted once
-// (InputsOnce). Without forces, the features in a file are used as they are. Otherwise they are computed from
-// positions, after finding neighbors if the file has none. The result does not depend on num_threads. INVALID_ARGUMENT:
-// errors of PredictionSource::Open, an element that the model does not know, atoms on top of each other, a frame beyond
-// the end, no structure selected, fewer selected structures than shards.
+// (InputsOnce). Without forces or a repulsion, the features in a file are used as they are. Otherwise they are computed
+// from positions, after finding neighbors if the file has none. The result does not depend on num_threads.
+// INVALID_ARGUMENT: errors of PredictionSource::Open, an element that the model does not know, atoms on top of each
+// other, a frame beyond the end, no structure selected, fewer selected structures than shards.
 absl::StatusOr<std::vector<StructurePrediction>> PredictInputs(absl::Span<const Potential> models,
                                                                absl::Span<const std::string> inputs,
                                                                const PredictOptions& options);

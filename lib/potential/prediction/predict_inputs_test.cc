@@ -251,5 +251,31 @@ TEST(PredictInputsTest, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(absl::IsNotFound(Predict(model, {"none.xyz"}).status()));
 }
 
+// Features do not hold the distances of a repulsion, which are found from positions.
+TEST(PredictInputsTest, ARepulsionIsInEveryKindOfInput) {
+  Potential model = SmallTiO2Potential(3);
+  model.repulsion = {{1, 1, 1, 1}, {2.5, 2.5, 2.5, 2.5}};
+  PredictOptions options;
+  options.frames = {0, 100, 402};
+  const auto expected = Predict(model, {kTio2}, options);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  EXPECT_GT((*expected)[0].predicted_energy,
+            (*Predict(SmallTiO2Potential(3), {kTio2}, options))[0].predicted_energy + 1);
+  const std::string features = FeaturePath(model.descriptor), neighbors = NeighborPath(4);
+  for (const bool forces : {true, false}) {
+    options.forces = forces;
+    for (const std::vector<std::string>& inputs :
+         std::vector<std::vector<std::string>>{{kTio2}, {features}, {neighbors}, {features, neighbors}}) {
+      const auto predictions = Predict(model, inputs, options);
+      ASSERT_TRUE(predictions.ok()) << predictions.status();
+      for (size_t s = 0; s < expected->size(); ++s) {
+        EXPECT_EQ((*predictions)[s].predicted_energy, (*expected)[s].predicted_energy) << inputs[0];
+        if (!forces) continue;
+        EXPECT_EQ((*predictions)[s].predicted_force, (*expected)[s].predicted_force) << inputs[0];
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rutile

@@ -14,6 +14,8 @@
 #include "lib/network/kernel_tuner.h"
 #include "lib/network/network_cost.h"
 #include "lib/network/network_kernel.h"
+#include "lib/potential/model/learned_labels.h"
+#include "lib/potential/model/zbl_options.h"
 #include "lib/potential/training/batch_parts.h"
 #include "lib/task/batch_memory.h"
 #include "lib/trace/scope.h"
@@ -314,12 +316,14 @@ AtomisticTask::AtomisticTask(const AtomicData& data, const AtomisticTaskOptions&
 
 AtomisticTask::~AtomisticTask() = default;
 
-absl::StatusOr<std::unique_ptr<AtomisticTask>> AtomisticTask::Create(const AtomicData& data,
+absl::StatusOr<std::unique_ptr<AtomisticTask>> AtomisticTask::Create(const AtomicData& given,
                                                                      const AtomisticTaskOptions& options,
                                                                      absl::Span<const int64_t> train) {
   const ProfileScope scope(Stage::kSetup);
   CHECK(options.loss.force_weight == 0 && options.loss.stress_weight == 0) << "that is ForceTask's";
   RETURN_IF_ERROR(CheckPrecision(options));
+  ASSIGN_OR_RETURN(const RepulsionRadii radii, RadiiOf(options.zbl, given.descriptor()));
+  ASSIGN_OR_RETURN(const AtomicData data, LearnedLabels(given, radii, options.num_threads));
   // Features are stored standardized, in rows_, if there is room: the source computes them once for the statistics and
   // once for the rows.
   ASSIGN_OR_RETURN(const FeatureSource features, FeatureSource::Create(data, options.angular, options.precision,

@@ -11,6 +11,7 @@
 
 #include "gtest/gtest.h"
 #include "lib/potential/gpu/force_step_testing.h"
+#include "lib/potential/model/learned_labels.h"
 #include "lib/potential/training/force_task.h"
 #include "lib/potential/training/mixed_labels_testing.h"
 
@@ -177,6 +178,15 @@ TEST(DeviceForceKernelTest, LearnsStressesWithSeveralAngularSets) {
   Compare<float>(data, options, kExamples, kTolerance32);
   options.loss.force_weight = 0;
   Compare<double>(data, options, kExamples, kTolerance64);
+}
+
+// Labels that a data set has in place of those of its files.
+TEST(DeviceForceKernelTest, LearnsWhatARepulsionLeaves) {
+  AtomisticTaskOptions options = Options();
+  options.loss.stress_weight = 0.4;
+  const absl::StatusOr<AtomicData> data = LearnedLabels(Tio2({}), {{1, 1, 1, 1}, {2.5, 2.5, 2.5, 2.5}}, 1);
+  ASSERT_TRUE(data.ok()) << data.status();
+  Compare<double>(*data, options, kExamples, kTolerance64);
 }
 
 TEST(DeviceForceKernelTest, LearnsForcesOfStructuresWithoutAnEnergy) {

@@ -11,6 +11,8 @@
 #include "lib/base/status_macros.h"
 #include "lib/network/kernel_tuner.h"
 #include "lib/potential/gpu/force_step.h"
+#include "lib/potential/model/learned_labels.h"
+#include "lib/potential/model/zbl_options.h"
 #include "lib/potential/training/device_force_kernel.h"
 #include "lib/potential/training/force_kernel.h"
 #include "lib/potential/training/geometry_cache.h"
@@ -184,14 +186,16 @@ ForceTask::ForceTask(const AtomicData& data, const AtomisticTaskOptions& options
                      AtomisticModel model)
     : PotentialTask(data, options, std::move(model)), features_(std::move(features)) {}
 
-absl::StatusOr<std::unique_ptr<ForceTask>> ForceTask::Create(const AtomicData& data,
+absl::StatusOr<std::unique_ptr<ForceTask>> ForceTask::Create(const AtomicData& given,
                                                              const AtomisticTaskOptions& options,
                                                              absl::Span<const int64_t> train) {
   const ProfileScope scope(Stage::kSetup);
   RETURN_IF_ERROR(CheckPrecision(options));
-  RETURN_IF_ERROR(CheckManyBodyOptions(data.descriptor(), options));
+  RETURN_IF_ERROR(CheckManyBodyOptions(given.descriptor(), options));
   RETURN_IF_ERROR(CheckGpuOptions(options));
-  RETURN_IF_ERROR(CheckLabels(data, options.loss, train));
+  RETURN_IF_ERROR(CheckLabels(given, options.loss, train));
+  ASSIGN_OR_RETURN(const RepulsionRadii radii, RadiiOf(options.zbl, given.descriptor()));
+  ASSIGN_OR_RETURN(const AtomicData data, LearnedLabels(given, radii, options.num_threads));
   ASSIGN_OR_RETURN(FeatureSource features, FeatureSource::Create(data, options.angular, options.precision,
                                                                  options.cached_features, options.num_threads));
   ASSIGN_OR_RETURN(AtomisticModel model, AtomisticModel::Create(data, features, options, train));

@@ -7,8 +7,10 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/potential/model/learned_labels.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/potential/model/transfer.h"
+#include "lib/potential/model/zbl_options.h"
 #include "lib/potential/prediction/force_predictor.h"
 #include "lib/potential/training/force_task.h"
 #include "lib/testing/gradient_check.h"
@@ -125,6 +127,35 @@ TEST(ManyBodyTaskTest, RefusesWhatItsKernelsDoNotHave) {
   options = Options(1, 0);
   options.channels = 0;
   EXPECT_THAT(message(options), HasSubstr("channels"));
+}
+
+// The task learns the labels less the repulsion, which its model adds again.
+TEST(ManyBodyTaskTest, ARepulsionIsSubtractedAndAdded) {
+  const AtomicData data = Tio2();
+  AtomisticTaskOptions options = Options(1, 1);
+  const std::unique_ptr<ForceTask> whole = Make(data, options);
+  options.zbl = {ZblOptions::Kind::kRadii, 0.8, 2};
+  const std::unique_ptr<ForceTask> task = Make(data, options);
+  options.zbl = {};
+  const RepulsionRadii radii = {{0.8, 0.8, 0.8, 0.8}, {2, 2, 2, 2}};
+  const absl::StatusOr<AtomicData> learned = LearnedLabels(data, radii, 1);
+  ASSERT_TRUE(learned.ok()) << learned.status();
+  const std::unique_ptr<ForceTask> expected = Make(*learned, options);
+  EXPECT_EQ(task->model().targets(), expected->model().targets());
+  EXPECT_NE(task->model().targets(), whole->model().targets());
+  EXPECT_EQ(task->model().atomic_energies(), expected->model().atomic_energies());
+  EXPECT_EQ(task->model().energy_scaling().scale, expected->model().energy_scaling().scale);
+  const auto sums = [](ForceTask* of) {
+    NamedTensors batch;
+    EXPECT_TRUE(of->MakeBatch({3, 20, 41}, &batch).ok());
+    TermSums result(3);
+    std::vector<double> metrics(of->num_metric_sums());
+    EXPECT_TRUE(of->Evaluate(of->InitialParameters(5), batch, &result, absl::MakeSpan(metrics)).ok());
+    return metrics;
+  };
+  EXPECT_EQ(sums(task.get()), sums(expected.get()));
+  const Potential potential = task->model().WithParameters(task->InitialParameters(5));
+  EXPECT_TRUE(potential.repulsion == radii);
 }
 
 }  // namespace
