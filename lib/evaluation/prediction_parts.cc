@@ -14,7 +14,7 @@
 namespace rutile {
 
 absl::StatusOr<MergedPredictions> ReadPredictionParts(absl::Span<const std::string> paths,
-                                                      absl::Span<const std::string> models) {
+                                                      absl::Span<const std::string> model_files, size_t num_models) {
   std::vector<TensorFile> files;
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(TensorFile file, ReadTensorFile(path));
@@ -22,11 +22,11 @@ absl::StatusOr<MergedPredictions> ReadPredictionParts(absl::Span<const std::stri
   }
   ASSIGN_OR_RETURN(const std::vector<size_t> order, OrderParts(files, {"kind", "selection", "members"}));
   const auto members = files[0].metadata.find("members");
-  if (members != files[0].metadata.end() && members->second != absl::StrCat(models.size())) {
+  if (members != files[0].metadata.end() && members->second != absl::StrCat(num_models)) {
     return absl::InvalidArgumentError(absl::StrCat(files[0].path, ": predictions of ", members->second, " models, but ",
-                                                   models.size(), " are given: name all of them"));
+                                                   num_models, " are given: name all of them"));
   }
-  for (const std::string& model : models) RETURN_IF_ERROR(CheckMadeFrom(files[0], "model", model));
+  for (const std::string& file : model_files) RETURN_IF_ERROR(CheckMadeFrom(files[0], "model", file));
   std::vector<std::vector<StructurePrediction>> parts;
   size_t size = 0;
   for (const size_t f : order) {

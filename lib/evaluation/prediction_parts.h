@@ -3,6 +3,7 @@
 #ifndef RUTILE_LIB_EVALUATION_PREDICTION_PARTS_H_
 #define RUTILE_LIB_EVALUATION_PREDICTION_PARTS_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -18,11 +19,12 @@ struct MergedPredictions {
   std::string selection;  // selection of the data, as the parts' metadata say (predictions_file.h)
 };
 
-// Reads the parts. paths: files of kind predictions/1, all parts of one set in any order, or one whole file. models:
-// the files of the models that made them. INVALID_ARGUMENT: errors of OrderParts, CheckMadeFrom and DecodePredictions;
-// parts whose sizes do not fit together.
+// Reads the parts. paths: files of kind predictions/1, all parts of one set in any order, or one whole file.
+// model_files: those of the models that made them. num_models: how many models these are, of which one may have several
+// files. INVALID_ARGUMENT: errors of OrderParts, CheckMadeFrom and DecodePredictions; parts whose sizes do not fit
+// together.
 absl::StatusOr<MergedPredictions> ReadPredictionParts(absl::Span<const std::string> paths,
-                                                      absl::Span<const std::string> models);
+                                                      absl::Span<const std::string> model_files, size_t num_models);
 
 }  // namespace rutile
 

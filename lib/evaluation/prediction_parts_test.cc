@@ -46,7 +46,7 @@ std::string WritePart(int shard, int num_shards, int size) {
 TEST(PredictionPartsTest, AreInTheOrderOfTheData) {
   for (const int size : {3, 7, 9, 10}) {
     const std::vector<std::string> paths = {WritePart(2, 3, size), WritePart(1, 3, size), WritePart(3, 3, size)};
-    const auto merged = ReadPredictionParts(paths, {Model()});
+    const auto merged = ReadPredictionParts(paths, {Model()}, 1);
     ASSERT_TRUE(merged.ok()) << merged.status();
     ASSERT_EQ(merged->predictions.size(), static_cast<size_t>(size));
     for (int k = 0; k < size; ++k) {
@@ -58,7 +58,7 @@ TEST(PredictionPartsTest, AreInTheOrderOfTheData) {
 }
 
 TEST(PredictionPartsTest, OneMayBeWhole) {
-  const auto merged = ReadPredictionParts({Write("whole", 0, 1, 4, {})}, {Model()});
+  const auto merged = ReadPredictionParts({Write("whole", 0, 1, 4, {})}, {Model()}, 1);
   ASSERT_TRUE(merged.ok()) << merged.status();
   EXPECT_EQ(merged->predictions.size(), 4u);
   EXPECT_EQ(merged->selection, "");
@@ -66,7 +66,7 @@ TEST(PredictionPartsTest, OneMayBeWhole) {
 
 TEST(PredictionPartsTest, SaysWhatDoesNotFit) {
   const auto error = [](const std::vector<std::string>& paths, const std::string& model) {
-    return std::string(ReadPredictionParts(paths, {model}).status().message());
+    return std::string(ReadPredictionParts(paths, {model}, 1).status().message());
   };
   EXPECT_THAT(error({WritePart(1, 2, 6)}, Model()), HasSubstr("shard 2/2"));
   // The parts come from runs over different numbers of structures.

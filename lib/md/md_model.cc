@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
+#include "lib/potential/model/open_potentials.h"
 #include "lib/potential/prediction/force_predictor.h"
 #include "lib/structure/element.h"
 
@@ -18,11 +19,9 @@ absl::StatusOr<std::shared_ptr<const MdModel>> MdModel::Open(absl::Span<const st
         absl::StrCat("precision is ", precision, ", expected 32, 64, or 0 for that of the model files"));
   }
   auto model = std::make_shared<MdModel>();
-  for (const std::string& path : paths) {
-    ASSIGN_OR_RETURN(Potential potential, ReadPotential(path));
-    model->potentials_.push_back(std::move(potential));
-  }
-  RETURN_IF_ERROR(CheckCommittee(model->potentials_, paths));
+  ASSIGN_OR_RETURN(OpenedPotentials opened, OpenPotentials(paths));
+  model->potentials_ = std::move(opened.potentials);
+  RETURN_IF_ERROR(CheckCommittee(model->potentials_, opened.names));
   for (Potential& potential : model->potentials_) {
     if (precision != 0) potential = WithPrecision(potential, precision == 32 ? DType::kF32 : DType::kF64);
   }

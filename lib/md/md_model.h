@@ -16,8 +16,8 @@ namespace rutile {
 // Immutable, and so shared by threads.
 class MdModel {
  public:
-  // precision: 32, 64, or 0 for that of the files. NOT_FOUND, or INVALID_ARGUMENT: no path, another precision, a file
-  // that is no potential, models without a common descriptor.
+  // precision: 32, 64, or 0 for that of the files. NOT_FOUND, or INVALID_ARGUMENT: no path, another precision, the
+  // errors of OpenPotentials (a file that is no potential), models without a common descriptor.
   static absl::StatusOr<std::shared_ptr<const MdModel>> Open(absl::Span<const std::string> paths, int precision);
 
   absl::Span<const Potential> potentials() const { return potentials_; }

@@ -14,6 +14,7 @@
 #include "lib/base/file.h"
 #include "lib/base/version.h"
 #include "lib/md/md_testing.h"
+#include "lib/potential/model/aenet_file.h"
 #include "lib/potential/model/golden_potential_testing.h"
 #include "lib/potential/model/potential_testing.h"
 
@@ -84,6 +85,24 @@ TEST(RutileTest, StructsMayBeOfOtherVersions) {
   EXPECT_EQ(rutile_compute_cell(model.context(), 0, nullptr, nullptr, nullptr, nullptr, &longer.outputs),
             RUTILE_INVALID_ARGUMENT);
   EXPECT_THAT(rutile_last_error(model.context()), HasSubstr("struct_size"));
+}
+
+TEST(RutileTest, NetworksOfAenetAreOneModel) {
+  const std::string directory = ::testing::TempDir() + "/aenet";
+  ASSERT_TRUE(WriteAenetPotentials(directory, SmallTiO2Potential(1)).ok());
+  const std::string titanium = directory + "/Ti.nn", oxygen = directory + "/O.nn";
+  const char* const paths[] = {oxygen.c_str(), titanium.c_str()};
+  rutile_model* model = nullptr;
+  ASSERT_EQ(rutile_open(paths, 2, nullptr, &model, nullptr, 0), RUTILE_OK);
+  rutile_model_info info = {};
+  info.struct_size = sizeof(info);
+  ASSERT_EQ(rutile_get_info(model, &info), RUTILE_OK);
+  EXPECT_EQ(info.num_members, 1);
+  EXPECT_EQ(info.precision, 64);
+  EXPECT_STREQ(rutile_species(model, 0), "Ti");
+  rutile_close(model);
+  EXPECT_THAT(OpenError({titanium.c_str()}, RUTILE_INVALID_ARGUMENT),
+              AllOf(HasSubstr("Ti.nn"), HasSubstr("none of O")));
 }
 
 TEST(RutileTest, FilesThatAreNoModels) {

@@ -33,7 +33,8 @@ class _Handles:
 class Potential:
     """A potential, or a committee of several with one descriptor.
 
-    path: a file that train wrote (run/best.safetensors), or a list of files. precision: "fp32", "fp64", or None for that
+    path: a file that train wrote (run/best.safetensors), or a list of files; aenet's networks of all species, as
+    ["Ti.nn", "O.nn"], are one potential. precision: "fp32", "fp64", or None for that
     of the files. Members: species (symbols), cutoff (Å), num_members, precision, has_training_range. One thread at a time
     may use an object; others need objects of their own.
     """

@@ -140,9 +140,9 @@ expect_error 1 'bad.safetensors: tensor "energy_shift" is F64' $evaluate bad.saf
 [ "$(wc -c < err)" -lt 1000 ] || fail "a message of $(wc -c < err) bytes about a shape"
 
 # Files of other programs, which users of these take for models.
-for name in Ti.10t-10t.nn Ti.10t-10t.nn.ascii TiO2.train fitted.mtp train.cfg; do
+for name in Ti.10t-10t.nn Ti.10t-10t.nn.ascii TiO2.train fitted.mtp train.cfg tio2.model weights.022.data; do
   printf 'of another program\n' > $name
-  expect_error 1 "$name: is a .*of .*not read; expected a model" $evaluate $name s.extxyz
+  expect_error 1 "$name: .* of .*expected a model of train" $evaluate $name s.extxyz
 done
 cp $model renamed.nn
 succeeds $evaluate renamed.nn s.extxyz

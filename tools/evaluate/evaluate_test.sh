@@ -173,7 +173,7 @@ expect_error 1 'structure 5000' $evaluate --frames=<(echo 5000) run/best.safeten
 expect_error 1 'output_dir' $evaluate --train_log=run/log.tsv run/best.safetensors f.safetensors
 expect_error 1 '--config_type' $evaluate --config_type=nothing run/best.safetensors f.safetensors
 
-# Export for aenet; aenet_file_test checks the numbers.
+# Export for aenet; evaluate_aenet_test.sh checks the numbers.
 $evaluate --export_aenet=aenet run/best.safetensors 2> err || fail "--export_aenet: $(cat err)"
 [ "$(head -n 1 aenet/Ti.nn.ascii)" = 4 ] || fail "aenet's files"
 grep -qx Chebyshev aenet/O.nn.ascii || fail "aenet's files"

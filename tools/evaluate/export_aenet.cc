@@ -2,21 +2,40 @@
 
 #include <gflags/gflags.h>
 
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "lib/base/status_macros.h"
 #include "lib/potential/model/aenet_file.h"
+#include "lib/structure/element.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 
 DEFINE_string(
     export_aenet, "",
-    "Write the model as aenet reads it, SPECIES.nn.ascii for each species, into this directory, and do nothing "
-    "else.");
+    "Write the model as aenet reads it into this directory, and do nothing else: SPECIES.nn for each species, "
+    "and the same as text, SPECIES.nn.ascii.");
 
 namespace rutile {
 namespace {
 
 const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
+
+// Prints how aenet's own program and LAMMPS use the files, which are directory/SPECIES.nn.
+void PrintNextSteps(absl::Span<const uint8_t> species, const std::vector<std::string>& files) {
+  std::string symbols, networks;
+  for (size_t s = 0; s < species.size(); ++s) {
+    absl::StrAppend(&symbols, " ", ElementSymbol(species[s]));
+    absl::StrAppend(&networks, " | ", ElementSymbol(species[s]), " ", files[s]);
+  }
+  PrintMessage(absl::StrCat("aenet's predict.x reads them by these lines of predict.in: NETWORKS", networks));
+  PrintMessage(absl::StrCat("LAMMPS with aenet's pair style reads them by: pair_style aenet | pair_coeff * * v00",
+                            symbols, " ", FLAGS_export_aenet, "/**.nn", symbols,
+                            " (the last elements are those of the atom types)"));
+}
 
 }  // namespace
 
@@ -33,8 +52,10 @@ absl::Status ExportToAenet(const ToolRun& run, const Models& models) {
   if (models.potentials.size() > 1) {
     return absl::InvalidArgumentError("--export_aenet writes one model: export the members of a committee one by one");
   }
-  RETURN_IF_ERROR(WriteAenetPotentials(FLAGS_export_aenet, models.potentials[0]));
-  PrintMessage(absl::StrCat("wrote ", FLAGS_export_aenet, "/SPECIES.nn.ascii"));
+  ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                   WriteAenetPotentials(FLAGS_export_aenet, models.potentials[0]));
+  PrintMessage(absl::StrCat("wrote ", absl::StrJoin(files, " and "), ", and the same as text (.ascii)"));
+  PrintNextSteps(models.potentials[0].descriptor.species(), files);
   return absl::OkStatus();
 }
 

@@ -1,7 +1,6 @@
 #include "tools/evaluate/models.h"
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -11,6 +10,7 @@
 #include "lib/base/input_files.h"
 #include "lib/base/status_macros.h"
 #include "lib/potential/model/pair_repulsion.h"
+#include "lib/potential/model/open_potentials.h"
 #include "lib/potential/prediction/force_predictor.h"
 #include "lib/structure/element.h"
 #include "lib/tensorfile/file_kind.h"
@@ -20,24 +20,9 @@
 namespace rutile {
 namespace {
 
-// Names the files of other programs that users of these take for models.
-absl::Status RefuseOtherPrograms(const std::string& path) {
-  const auto refuse = [&](absl::string_view what) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": is ", what,
-                     ", which is not read; expected a model of train, as run/best.safetensors, before the data"));
-  };
-  if (absl::EndsWith(path, ".nn") || absl::EndsWith(path, ".nn.ascii"))
-    return refuse("a network of aenet, by its name");
-  if (absl::EndsWith(path, ".train")) return refuse("a training set of aenet, by its name");
-  if (absl::EndsWith(path, ".mtp") || absl::EndsWith(path, ".cfg")) return refuse("a file of MLIP (MTP), by its name");
-  return absl::OkStatus();
-}
-
-// Refuses a file of triples as the model, for users who swap the arguments, and files of other programs.
-absl::Status RefuseOtherFiles(const std::string& path) {
-  if (!FileExists(path)) return absl::OkStatus();
-  if (!LooksLikeTensorFile(path)) return RefuseOtherPrograms(path);
+// Refuses a file of triples as the model, for users who swap the arguments.
+absl::Status RefuseTriples(const std::string& path) {
+  if (!LooksLikeTensorFile(path)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(path));
   const absl::StatusOr<FileKind> kind = GetFileKind(file);
   if (!kind.ok() || kind->name != "kg.triples") return absl::OkStatus();
@@ -57,12 +42,11 @@ absl::StatusOr<Models> ReadModels(const std::string& argument) {
   }
   Models models;
   ASSIGN_OR_RETURN(models.paths, ExpandInputs(arguments));
-  for (const std::string& path : models.paths) {
-    RETURN_IF_ERROR(RefuseOtherFiles(path));
-    ASSIGN_OR_RETURN(Potential potential, ReadPotential(path));
-    models.potentials.push_back(std::move(potential));
-  }
-  RETURN_IF_ERROR(CheckCommittee(models.potentials, models.paths));
+  for (const std::string& path : models.paths) RETURN_IF_ERROR(RefuseTriples(path));
+  ASSIGN_OR_RETURN(OpenedPotentials opened, OpenPotentials(models.paths));
+  models.potentials = std::move(opened.potentials);
+  models.names = std::move(opened.names);
+  RETURN_IF_ERROR(CheckCommittee(models.potentials, models.names));
   return models;
 }
 
@@ -98,8 +82,8 @@ std::vector<std::pair<std::string, std::string>> ModelFacts(const Models& models
   const Potential& first = models.potentials[0];
   const DescriptorOptions& d = first.descriptor;
   std::vector<std::pair<std::string, std::string>> facts;
-  if (models.paths.size() > 1) {
-    facts.emplace_back("committee", absl::StrCat(models.paths.size(), " members; predictions are their mean"));
+  if (models.potentials.size() > 1) {
+    facts.emplace_back("committee", absl::StrCat(models.potentials.size(), " members; predictions are their mean"));
   }
   facts.emplace_back("file", absl::StrJoin(models.paths, ", "));
   facts.emplace_back("species", absl::StrJoin(d.species(), ", ", [](std::string* out, uint8_t z) {

@@ -16,12 +16,13 @@ namespace rutile {
 
 // One potential or a committee.
 struct Models {
-  std::vector<std::string> paths;
+  std::vector<std::string> paths;     // of all files
   std::vector<Potential> potentials;  // one, or a committee with one descriptor
+  std::vector<std::string> names;     // of each potential: its path, or paths if it is of aenet
 };
 
-// argument: MODEL or MODEL,MODEL..., each a file, a directory, a glob or list:FILE. Returns the errors of ExpandInputs,
-// ReadPotential and CheckCommittee.
+// argument: MODEL or MODEL,MODEL..., each a file, a directory, a glob or list:FILE; the networks of aenet for all
+// species are one model. Returns the errors of ExpandInputs, OpenPotentials and CheckCommittee.
 absl::StatusOr<Models> ReadModels(const std::string& argument);
 
 // Warns if the model says that the run which wrote it had not ended: it was stopped, or is still going.

@@ -21,7 +21,7 @@ absl::Status WriteOutputs(const std::string& directory, const ToolRun& run, cons
   std::vector<std::string> files = models.paths;
   files.insert(files.end(), inputs.begin(), inputs.end());
   ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PredictionsSchema().kind, files));
-  metadata["members"] = absl::StrCat(models.paths.size());
+  metadata["members"] = absl::StrCat(models.potentials.size());
   RETURN_IF_ERROR(WritePredictions(directory + "/predictions.safetensors", predictions, metadata));
   RETURN_IF_ERROR(WriteFileAtomically(directory + "/predictions.tsv", PredictionsToTsv(predictions)));
   const bool forces = std::any_of(predictions.begin(), predictions.end(),
@@ -30,8 +30,8 @@ absl::Status WriteOutputs(const std::string& directory, const ToolRun& run, cons
   RETURN_IF_ERROR(WriteFileAtomically(directory + "/metrics.tsv", ErrorsToTsv(errors)));
 
   EvaluationReport report;
-  report.title = models.paths.size() == 1 ? absl::StrCat("Evaluation of ", models.paths[0])
-                                          : absl::StrCat("Evaluation of a committee of ", models.paths.size());
+  report.title = models.names.size() == 1 ? absl::StrCat("Evaluation of ", models.names[0])
+                                          : absl::StrCat("Evaluation of a committee of ", models.names.size());
   report.facts = ModelFacts(models);
   report.predictions = predictions;
   report.errors = errors;

@@ -97,7 +97,7 @@ absl::StatusOr<std::vector<StructurePrediction>> PredictionsFromFlags(
           ": holds predictions without positions, which --output_xyz writes; name the structures, and they are "
           "predicted again"));
     }
-    ASSIGN_OR_RETURN(MergedPredictions merged, ReadPredictionParts(inputs, models.paths));
+    ASSIGN_OR_RETURN(MergedPredictions merged, ReadPredictionParts(inputs, models.paths, models.potentials.size()));
     if (!merged.selection.empty()) PrintMessage(absl::StrCat("the predictions were made with ", merged.selection));
     return std::move(merged.predictions);
   }
@@ -121,7 +121,7 @@ absl::Status WritePredictionsPart(const ToolRun& run, const Models& models, absl
   std::vector<std::string> files = models.paths;
   files.insert(files.end(), inputs.begin(), inputs.end());
   ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PredictionsSchema().kind, files));
-  metadata["members"] = absl::StrCat(models.paths.size());
+  metadata["members"] = absl::StrCat(models.potentials.size());
   shard.Describe(&metadata);
   ASSIGN_OR_RETURN(metadata["selection"], Selection());
   const std::string path = shard.Path(FLAGS_output_dir, "predictions");

@@ -11,6 +11,7 @@
 #include "lib/base/input_files.h"
 #include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
+#include "lib/potential/model/open_potentials.h"
 #include "lib/task/precision.h"
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/tensor_reader.h"
@@ -23,6 +24,7 @@ namespace {
 constexpr char kCheckpoint[] = "checkpoint", kKge[] = "kge", kPotential[] = "potential";
 
 absl::StatusOr<std::string> KindOf(const std::string& path) {
+  RETURN_IF_ERROR(RefuseOtherPrograms(path));
   ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(path));
   ASSIGN_OR_RETURN(const FileKind kind, GetFileKind(file));
   if (kind.name == kCheckpoint || kind.name == kKge || kind.name == kPotential) return kind.name;

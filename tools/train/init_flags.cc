@@ -4,12 +4,16 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "lib/base/file.h"
 #include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
 #include "lib/network/network_shape.h"
+#include "lib/potential/model/open_potentials.h"
 #include "lib/potential/model/transfer.h"
 #include "lib/potential/model/zbl_options.h"
 #include "lib/train/files/run_directory.h"
@@ -18,10 +22,20 @@
 
 DEFINE_string(
     init_from, "",
-    "Model from which a new run starts, as best.safetensors of another. Its networks take the place of random numbers, "
-    "for fine-tuning. The flag is refused with --resume; with --resume=auto it counts when a new run starts.");
+    "Model from which a new run starts, as best.safetensors of another, or aenet's networks of all its species, as "
+    "Ti.nn,O.nn. Its networks take the place of random numbers, for fine-tuning. The flag is refused with --resume; "
+    "with --resume=auto it counts when a new run starts.");
 
 namespace rutile {
+namespace {
+
+// Returns the files that --init_from names: one, or those of aenet separated by commas.
+std::vector<std::string> InitialFiles() {
+  if (FileExists(FLAGS_init_from)) return {FLAGS_init_from};
+  return absl::StrSplit(FLAGS_init_from, ',', absl::SkipEmpty());
+}
+
+}  // namespace
 
 absl::StatusOr<std::optional<Potential>> InitialModelFromFlags(const TrainerOptions& options,
                                                                AtomisticTaskOptions* task) {
@@ -30,7 +44,12 @@ absl::StatusOr<std::optional<Potential>> InitialModelFromFlags(const TrainerOpti
     RETURN_IF_ERROR(
         RefuseFlags("with --resume, which starts from a checkpoint (--resume=auto goes with both)", {"init_from"}));
   }
-  ASSIGN_OR_RETURN(Potential model, ReadPotential(FLAGS_init_from));
+  ASSIGN_OR_RETURN(OpenedPotentials opened, OpenPotentials(InitialFiles()));
+  if (opened.potentials.size() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--init_from=", FLAGS_init_from, ": expected one model, found ", opened.potentials.size()));
+  }
+  Potential model = std::move(opened.potentials[0]);
   const NetworkShape& shape = model.shape;
   if ((FlagGiven("hidden") && task->hidden != shape.hidden) ||
       (FlagGiven("activation") && task->activation != shape.activation)) {
@@ -64,8 +83,12 @@ absl::StatusOr<std::optional<Potential>> InitialModelFromFlags(const TrainerOpti
 
 absl::Status DescribeInitialModel(Metadata* metadata) {
   if (FLAGS_init_from.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::string hash, Sha256HexOfFile(FLAGS_init_from));
-  (*metadata)["init_from"] = absl::StrCat(FLAGS_init_from, " ", hash);
+  std::vector<std::string> hashes;
+  for (const std::string& path : InitialFiles()) {
+    ASSIGN_OR_RETURN(std::string hash, Sha256HexOfFile(path));
+    hashes.push_back(std::move(hash));
+  }
+  (*metadata)["init_from"] = absl::StrCat(FLAGS_init_from, " ", absl::StrJoin(hashes, ","));
   return absl::OkStatus();
 }
 

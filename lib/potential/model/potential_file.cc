@@ -12,6 +12,7 @@
 #include "lib/base/all_finite.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/potential/model/open_potentials.h"
 #include "lib/structure/element.h"
 #include "lib/tensorfile/tensor_header.h"
 #include "lib/tensorfile/tensor_reader.h"
@@ -308,6 +309,7 @@ absl::Status WritePotential(absl::string_view path, const Potential& potential) 
 
 absl::StatusOr<Potential> ReadPotential(absl::string_view path) {
   const ProfileScope scope(Stage::kRead);
+  RETURN_IF_ERROR(RefuseOtherPrograms(path));
   ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
   RETURN_IF_ERROR(CheckSchema(SchemaFor(file), file).status());
   absl::StatusOr<Potential> potential = Decode(file);

@@ -63,7 +63,8 @@ std::vector<ParameterSlice> NetworkSlices(const DescriptorOptions& descriptor, c
 // disagree.
 absl::Status WritePotential(absl::string_view path, const Potential& potential);
 
-// Reads the file. NOT_FOUND, or INVALID_ARGUMENT naming file, tensor and rule.
+// Reads the file. NOT_FOUND, or INVALID_ARGUMENT naming file, tensor and rule, or the program whose file it is
+// (RefuseOtherPrograms). OpenPotentials reads networks of aenet as well.
 absl::StatusOr<Potential> ReadPotential(absl::string_view path);
 
 }  // namespace rutile
