@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# rutile_kim_test.sh RUTILE_KIM: what the command makes, and what it refuses. kim_test.py runs the result in LAMMPS.
+# rutile_kim_test.sh RUTILE_KIM EVALUATE: what the command makes, and what it refuses. kim_test.py runs the result in
+# LAMMPS.
 set -uo pipefail
 source tools/common/tool_test.sh
-kim=$PWD/$1 model=$PWD/testdata/md/tio2.safetensors other=$PWD/testdata/compat/unreleased/forces/run/best.safetensors
+kim=$PWD/$1 evaluate=$PWD/$2
+model=$PWD/testdata/md/tio2.safetensors other=$PWD/testdata/compat/unreleased/forces/run/best.safetensors
 cd "$TEST_TMPDIR" || exit 1
 
 succeeds "$kim" --name=One "$model"
@@ -12,6 +14,12 @@ cmp "$model" One/model-1.safetensors || fail "another model"
 [ -s One/libkim-api-portable-model.so ] || fail "no library"
 succeeds "$kim" --name=Team --output_dir=models "$model" "$model"
 [ -s models/Team/model-2.safetensors ] || fail "no second member"
+# Networks of aenet, which are told by their content.
+succeeds "$evaluate" --export_aenet=aenet "$other"
+succeeds "$kim" --name=Aenet aenet/Ti.nn aenet/O.nn
+expect_line 'kim interactions Ti O' stdout
+cmp aenet/O.nn Aenet/model-2.safetensors || fail "another network"
+makes_nothing Half 'none of O' "$kim" --name=Half aenet/Ti.nn
 
 refuses 'One exists.*--overwrite' "$kim" --name=One "$model"
 succeeds "$kim" --name=One --overwrite "$model"
