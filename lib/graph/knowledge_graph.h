@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/graph/entity_types.h"
 #include "lib/graph/triple.h"
 
 namespace rutile {
@@ -17,6 +18,7 @@ struct KnowledgeGraph {
   std::vector<std::string> relations;        // [R]
   std::vector<std::string> entity_labels;    // [N] names for people, or empty
   std::vector<std::string> relation_labels;  // [R] names for people, or empty
+  EntityTypes entity_types;                  // of the N entities, or empty
   bool inverse_relations = true;             // models learn R more relations: R + r is the inverse of r
   std::vector<Triple> train, valid, test;    // relations are in 0..R-1; each triple comes once in a split
 

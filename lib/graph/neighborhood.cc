@@ -10,6 +10,7 @@
 #include "lib/base/line_reader.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/graph/entity_types.h"
 #include "lib/tensorfile/tensor_header.h"
 #include "lib/trace/scope.h"
 
@@ -98,6 +99,7 @@ absl::StatusOr<Neighborhood> CutNeighborhood(const KnowledgeGraph& graph, absl::
   result.graph.inverse_relations = graph.inverse_relations;
   const std::vector<int32_t> entity =
       Renumber(reached, graph.entities, graph.entity_labels, &result.graph.entities, &result.graph.entity_labels);
+  result.graph.entity_types = RenumberEntityTypes(graph.entity_types, entity, result.graph.num_entities());
   const std::vector<int32_t> relation =
       Renumber(used, graph.relations, graph.relation_labels, &result.graph.relations, &result.graph.relation_labels);
   for (const auto& [from, to] : splits) {

@@ -59,6 +59,18 @@ TEST(NeighborhoodTest, Hops) {
   EXPECT_THAT(all->graph.test, IsEmpty());
 }
 
+TEST(NeighborhoodTest, EntitiesKeepTheirTypes) {
+  KnowledgeGraph graph = Chain();
+  EntityTypesBuilder types;
+  types.Add(3, "last");
+  types.Add(0, "first");
+  graph.entity_types = types.Build(graph.num_entities());
+  const auto cut = CutNeighborhood(graph, {3}, 1);
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  EXPECT_THAT(cut->graph.entity_types.names, ElementsAre("last"));
+  EXPECT_THAT(cut->graph.entity_types.begin, ElementsAre(0, 0, 1));
+}
+
 TEST(NeighborhoodTest, NoHopKeepsTriplesAmongTheEntities) {
   KnowledgeGraph graph = Chain();
   graph.inverse_relations = false;

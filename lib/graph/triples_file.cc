@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
+#include "lib/graph/entity_types.h"
 #include "lib/graph/name_lines.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_header.h"
@@ -113,7 +114,7 @@ std::vector<int32_t> AddSorted(const std::vector<std::string>& names, Sha256* sh
 }  // namespace
 
 const Schema& TriplesSchema() {
-  static const Schema& schema = *new Schema{
+  static const Schema& schema = *AddEntityTypeRules(new Schema{
       "kg.triples/1",
       "A knowledge graph, made by `featurize`. Triples are rows of ids: head, relation, tail; an id counts the names "
       "from "
@@ -137,7 +138,7 @@ const Schema& TriplesSchema() {
            "`given` by a file (`--entity_to_id`), or `found`: by the order of appearance or of names"},
           {"split", false,
            "JSON {\"shares\": [train, valid, test], \"seed\": n} if featurize made the splits (`--split`)"},
-      }};
+      }});
   return schema;
 }
 
@@ -145,6 +146,7 @@ absl::Status CheckGraph(const KnowledgeGraph& graph) {
   RETURN_IF_ERROR(CheckNames("entity", graph.entities, graph.entity_labels, kMaxId));
   RETURN_IF_ERROR(
       CheckNames("relation", graph.relations, graph.relation_labels, graph.inverse_relations ? kMaxId / 2 : kMaxId));
+  RETURN_IF_ERROR(CheckEntityTypes(graph.entity_types, graph.num_entities()));
   if (graph.train.empty()) return absl::InvalidArgumentError("there is no training triple");
   for (const Split& split : kSplits) RETURN_IF_ERROR(CheckIds(graph, split));
   return absl::OkStatus();
@@ -166,6 +168,7 @@ absl::Status WriteTriples(absl::string_view path, const KnowledgeGraph& graph, c
   tensors.Set("relation_names", NamesToTensor(graph.relations));
   if (!graph.entity_labels.empty()) tensors.Set("entity_labels", NamesToTensor(graph.entity_labels));
   if (!graph.relation_labels.empty()) tensors.Set("relation_labels", NamesToTensor(graph.relation_labels));
+  SetEntityTypes(graph.entity_types, &tensors);
   return WriteTensorFile(path, all, tensors);
 }
 
@@ -201,6 +204,7 @@ absl::StatusOr<KnowledgeGraph> DecodeTriples(const TensorFile& file) {
   if (file.tensors.Has("relation_labels")) {
     ASSIGN_OR_RETURN(graph.relation_labels, NamesFromTensor(file, "relation_labels"));
   }
+  ASSIGN_OR_RETURN(graph.entity_types, EntityTypesFromFile(file, graph.num_entities()));
   graph.train = FromTensor(file.tensors.At("train"));
   graph.valid = FromTensor(file.tensors.At("valid"));
   graph.test = FromTensor(file.tensors.At("test"));

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/graph/entity_types.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/tensorfile/tensor_writer.h"
@@ -37,6 +38,11 @@ TEST(TriplesFileTest, RoundTrip) {
       graph.entity_labels = {"a word", "", "a word"};
       graph.relation_labels = {"is a", "next\tto"};
       graph.test = {{0, 0, 0}};
+      EntityTypesBuilder types;
+      types.Add(1, "element");
+      types.Add(1, "metal");
+      types.Add(2, "person");
+      graph.entity_types = types.Build(3);
     }
     const std::string path = Path(absl::StrCat("round", full, ".safetensors"));
     ASSERT_TRUE(WriteTriples(path, graph, {{"tool", "test"}}).ok());
@@ -47,6 +53,7 @@ TEST(TriplesFileTest, RoundTrip) {
     EXPECT_EQ(read->entity_labels, graph.entity_labels);
     EXPECT_EQ(read->relation_labels, graph.relation_labels);
     EXPECT_EQ(read->inverse_relations, graph.inverse_relations);
+    EXPECT_EQ(read->entity_types, graph.entity_types);
     EXPECT_EQ(read->num_query_relations(), full ? 2 : 4);
     EXPECT_EQ(read->train, graph.train);
     EXPECT_EQ(read->valid, graph.valid);
@@ -70,6 +77,7 @@ TEST(TriplesFileTest, GraphsThatAreRefused) {
   expect("entity \"\xff\" is not UTF-8", [](auto* graph) { graph->entities[1] = "\xff"; });
   expect("2 entity labels for 3 names", [](auto* graph) { graph->entity_labels = {"a", "b"}; });
   expect("relation label \"\\n\" holds", [](auto* graph) { graph->relation_labels = {"a", "\n"}; });
+  expect("0 entries of entity_type_begin for 3 entities", [](auto* graph) { graph->entity_types.names = {"word"}; });
   expect("there is no training triple", [](auto* graph) { graph->train.clear(); });
   expect("train triple 1: tail 3 is not one of 0 .. 2", [](auto* graph) { graph->train[1].tail = 3; });
   expect("valid triple 0: head -1 is not one of 0 .. 2", [](auto* graph) { graph->valid[0].head = -1; });

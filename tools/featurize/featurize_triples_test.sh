@@ -69,6 +69,15 @@ $featurize --output=b.safetensors "$kg/edges.jsonl" "$kg/nodes.jsonl" "$kg/edge_
 $diff k.safetensors b.safetensors || fail "an edge map that is read differs"
 $info k.safetensors | grep -q relation_labels || fail "no labels of relations"
 
+# Types: categories of nodes, and a file, whose names that the graph lacks are counted.
+$info k.safetensors | grep -q entity_type_names || fail "no types of nodes"
+printf 'anna\twoman\tmother\nboris\tman\nnobody\tman\n' > types.tsv
+$featurize --output=b.safetensors --entity_types=types.tsv $splits 2> log || fail "types: $(cat log)"
+expect_line '3 types of 2 entities' log
+expect_line 'warning: 6 entities have no type: clara, dora, emil' log
+expect_line 'entity_types: 1 lines of names that the graph lacks, left out; the first is types.tsv:3: "nobody"' log
+$info b.safetensors | grep -q types.tsv || fail "types.tsv is no input of the file: $($info b.safetensors)"
+
 # Odd triples are left out or kept, as flags say.
 printf 'a\tr\tb\nb\tr\tc\na\tr\tb\nbad line\n' > t.txt
 printf 'a\tr\tb\nx\tr\ta\nc\tr\ta\n' > v.txt
@@ -115,6 +124,11 @@ printf 'a\t0\nb\t2\n' > hole.txt
 bad 'hole.txt:2: index 2 of 2 names, expected 0 .. 1, each once; no line has 1' --entity_to_id=hole.txt $splits
 printf 'anna\t0\nboris\t1\n' > few.txt
 bad 'train.txt:2: the entity "clara" has no id in few.txt' --entity_to_id=few.txt $splits
+printf 'anna\n' > bad_types.tsv
+bad 'bad_types.tsv:1: no type in "anna"' --entity_types=bad_types.tsv $splits
+printf 'Anna\twoman\n' > bad_types.tsv
+bad 'bad_types.tsv: names no entity of the graph.*"Anna"' --entity_types=bad_types.tsv $splits
+bad '--entity_types has no effect with structures' --species=Ti,O --entity_types=types.tsv "$tio2"
 printf '1\n0 9 0\n' > c.txt
 bad 'c.txt:2: entity 9 is out of range, expected 0 .. 1' --entity_to_id=few.txt $relations --train=c.txt
 printf '2\n0 1 0\n' > c.txt

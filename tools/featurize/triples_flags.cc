@@ -48,7 +48,11 @@ DEFINE_string(vocabulary_order, "appearance",
               "Knowledge graph: order of ids that no file gives: appearance (in train, valid, test; in a line head "
               "before tail) or name (of the bytes).");
 DEFINE_string(node_name_dict, "", "Knowledge graph: names for people, by the ids of --entity_to_id.");
-DEFINE_string(nodes, "", "Knowledge graph: KGX nodes.jsonl or nodes.tsv, for their names.");
+DEFINE_string(nodes, "", "Knowledge graph: KGX nodes.jsonl or nodes.tsv, for their names and categories.");
+DEFINE_string(
+    entity_types, "",
+    "Knowledge graph: types of entities, a line \"entity TAB type\" or with several types for each, in addition "
+    "to the categories of --nodes.");
 DEFINE_string(edge_map, "", "Knowledge graph: names of KGX relations, edge_map.json. Empty: predicate:0 and so on.");
 DEFINE_string(edge_map_output, "", "Knowledge graph: where to write the edge map of KGX edges.");
 DEFINE_string(
@@ -186,6 +190,7 @@ absl::StatusOr<BuildGraphOptions> BuildGraphOptionsFromFlags(const ToolRun& run)
   options.relation_to_id = FLAGS_relation_to_id;
   options.node_name_dict = FLAGS_node_name_dict;
   options.nodes = FLAGS_nodes;
+  options.entity_types = FLAGS_entity_types;
   options.edge_map = FLAGS_edge_map;
   if (FLAGS_qualifiers == "none") {
     options.qualifiers.emplace();

@@ -182,11 +182,10 @@ std::string DescribeInputs(const BuildGraphOptions& options) {
   for (const auto& [name, paths] : splits) {
     if (!paths->empty()) parts.push_back(absl::StrCat(name, " ", absl::StrJoin(*paths, " + ")));
   }
-  const std::pair<const char*, const std::string*> files[] = {{"entity_to_id", &options.entity_to_id},
-                                                              {"relation_to_id", &options.relation_to_id},
-                                                              {"node_name_dict", &options.node_name_dict},
-                                                              {"nodes", &options.nodes},
-                                                              {"edge_map", &options.edge_map}};
+  const std::pair<const char*, const std::string*> files[] = {
+      {"entity_to_id", &options.entity_to_id},     {"relation_to_id", &options.relation_to_id},
+      {"node_name_dict", &options.node_name_dict}, {"nodes", &options.nodes},
+      {"entity_types", &options.entity_types},     {"edge_map", &options.edge_map}};
   for (const auto& [name, path] : files) {
     if (!path->empty()) parts.push_back(absl::StrCat(name, " ", *path));
   }
@@ -198,8 +197,8 @@ std::vector<std::string> AllInputs(const BuildGraphOptions& options) {
   for (const std::vector<std::string>* paths : {&options.train, &options.valid, &options.test}) {
     inputs.insert(inputs.end(), paths->begin(), paths->end());
   }
-  for (const std::string* path :
-       {&options.entity_to_id, &options.relation_to_id, &options.node_name_dict, &options.nodes, &options.edge_map}) {
+  for (const std::string* path : {&options.entity_to_id, &options.relation_to_id, &options.node_name_dict,
+                                  &options.nodes, &options.entity_types, &options.edge_map}) {
     if (!path->empty()) inputs.push_back(*path);
   }
   return inputs;

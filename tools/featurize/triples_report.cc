@@ -97,6 +97,18 @@ void PrintTriplesReport(const BuildGraphOptions& options, const BuiltGraph& buil
                               " relations have an id, but no triple"));
   }
   PrintFinding("nodes", report.malformed_nodes, "lines that are no node", "left out");
+  PrintFinding("entity_types", report.malformed_types, "lines that give no type", "left out");
+  PrintFinding("entity_types", report.unknown_types, "lines of names that the graph lacks", "left out");
+  const EntityTypes& types = built.graph.entity_types;
+  if (!types.empty()) {
+    PrintMessage(absl::StrCat(types.names.size(), " types of ", built.graph.num_entities() - report.untyped,
+                              " entities (evaluate --list_types shows them)"));
+  }
+  if (report.untyped > 0) {
+    const bool all = report.untyped == static_cast<int64_t>(report.untyped_names.size());
+    PrintWarning(absl::StrCat(report.untyped, " entities have no type: ", absl::StrJoin(report.untyped_names, ", "),
+                              all ? "" : ", ..."));
+  }
   if (report.unlabeled > 0) {
     PrintWarning(absl::StrCat(report.unlabeled, " entities have no name for people; their own stands for it"));
   }

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
+#include "lib/graph/entity_types.h"
 #include "lib/graph/text/graph_names.h"
 #include "lib/graph/text/id_file.h"
 #include "lib/graph/text/kg_format.h"
@@ -19,6 +20,7 @@
 #include "lib/graph/text/shown_text.h"
 #include "lib/graph/text/table_evidence.h"
 #include "lib/graph/text/triple_reader.h"
+#include "lib/graph/text/type_file.h"
 #include "lib/graph/vocabulary.h"
 #include "lib/tensorfile/tensor_header.h"
 #include "lib/trace/scope.h"
@@ -26,7 +28,7 @@
 namespace rutile {
 namespace {
 
-constexpr int kShownLeaks = 5;
+constexpr int kShownLeaks = 5, kShownUntyped = 5;
 constexpr char kNegatedWhat[] = "a negated statement, which is no fact";
 constexpr char kNegatedRefusal[] =
     "a negated statement, which is no fact; --negated=drop leaves it out, --negated=relation makes a relation "
@@ -62,7 +64,7 @@ class Builder {
     report().unseen_entities = entities_.num_unseen();
     report().unseen_relations = relations_.num_unseen();
     report().unseen_relation_names = relations_.unseen_names();
-    RETURN_IF_ERROR(AddLabels());
+    RETURN_IF_ERROR(AddLabelsAndTypes());
     DescribeFields();
     if (options_.sort_names) SortGraphNames(!entities_.fixed(), !relations_.fixed(), &graph());
     RETURN_IF_ERROR(Split());
@@ -391,16 +393,32 @@ class Builder {
     report().unused_relations = std::count(relation.begin(), relation.end(), false);
   }
 
-  absl::Status AddLabels() {
+  void SetTypes(const EntityTypesBuilder& builder) {
+    const EntityTypes& types = graph().entity_types = builder.Build(graph().num_entities());
+    if (types.empty()) return;
+    for (int32_t e = 0; e < graph().num_entities(); ++e) {
+      if (!types.Of(e).empty()) continue;
+      if (report().untyped++ < kShownUntyped) report().untyped_names.push_back(graph().entities[e]);
+    }
+  }
+
+  // Adds what files say about entities and relations beside their triples.
+  absl::Status AddLabelsAndTypes() {
     const int64_t num_entities = graph().num_entities();
+    EntityTypesBuilder types;
     if (!options_.node_name_dict.empty()) {
       ASSIGN_OR_RETURN(IdFile file, ReadLabelFile(options_.node_name_dict, num_entities));
       graph().entity_labels = std::move(file.names);
     } else if (!options_.nodes.empty()) {
       graph().entity_labels.assign(num_entities, "");
       RETURN_IF_ERROR(ReadKgxNodes(options_.nodes, entities_.vocabulary(), options_.malformed, &graph().entity_labels,
-                                   &report().malformed_nodes));
+                                   &types, &report().malformed_nodes));
     }
+    if (!options_.entity_types.empty()) {
+      RETURN_IF_ERROR(ReadTypeFile(options_.entity_types, entities_.vocabulary(), options_.malformed, &types,
+                                   &report().malformed_types, &report().unknown_types));
+    }
+    SetTypes(types);
     for (size_t i = 0; i < graph().entity_labels.size(); ++i) {
       if (!graph().entity_labels[i].empty()) continue;
       graph().entity_labels[i] = graph().entities[i];

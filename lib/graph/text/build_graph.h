@@ -44,6 +44,9 @@ struct BuildGraphReport {
   int64_t unused_relations = 0;                    // likewise
   int64_t unlabeled = 0;                           // entities without a label, if others have one
   Finding malformed_nodes;
+  Finding malformed_types, unknown_types;  // lines of options.entity_types: no types; of names that the graph lacks
+  int64_t untyped = 0;                     // entities without a type, if others have one
+  std::vector<std::string> untyped_names;  // examples
 };
 
 // A graph and how it was built.

@@ -215,6 +215,34 @@ TEST(BuildGraphInputsTest, SplitOfOneFile) {
   EXPECT_THAT(BuildError(options), HasSubstr("--split has a share for tests beside --test"));
 }
 
+// Types follow the names whatever the order of ids; those of nodes and of a file are united.
+TEST(BuildGraphInputsTest, Types) {
+  BuildGraphOptions options = OptionsOf("d\tr\tb\nb\tr\tc\nc\ts\ta\n");
+  options.nodes = WriteText("nodes.tsv", "id\tcategory\na\tDrug\nb\tGene\nz\tGene\n");
+  options.entity_types = WriteText("types.tsv", "b\tProtein\nd\tDrug\nz\tDrug\n");
+  for (const bool sorted : {false, true}) {
+    options.sort_names = sorted;
+    const auto built = BuildGraph(options);
+    ASSERT_TRUE(built.ok()) << built.status();
+    const EntityTypes& types = built->graph.entity_types;
+    EXPECT_THAT(types.names, ElementsAre("Drug", "Gene", "Protein"));
+    for (int32_t e = 0; e < 4; ++e) {
+      std::vector<std::string> of;
+      for (const int32_t type : types.Of(e)) of.push_back(types.names[type]);
+      const std::string& name = built->graph.entities[e];
+      using Names = std::vector<std::string>;
+      EXPECT_EQ(of, name == "b" ? Names({"Gene", "Protein"}) : name == "c" ? Names() : Names({"Drug"})) << name;
+    }
+    EXPECT_EQ(built->report.untyped, 1);
+    EXPECT_THAT(built->report.untyped_names, ElementsAre("c"));
+    EXPECT_EQ(built->report.unknown_types.count, 1);
+  }
+  options.entity_types = WriteText("types.tsv", "b\n");
+  EXPECT_THAT(BuildError(options), HasSubstr("types.tsv:1: no type in \"b\""));
+  options.entity_types = WriteText("types.tsv", "x\tDrug\n");
+  EXPECT_THAT(BuildError(options), HasSubstr("types.tsv: names no entity of the graph"));
+}
+
 TEST(BuildGraphInputsTest, ReversedTriples) {
   BuildGraphOptions options = OptionsOf("a\tr\tb\nb\tr\tc\nc\ts\ta\na\tr\ta\nd\tr\ta\n", "", "b\tr_inv\ta\na\tr\tc\n");
   options.sort_names = true;

@@ -34,7 +34,8 @@ struct BuildGraphOptions {
   std::string entity_to_id, relation_to_id;
   bool sort_names = false;
   std::string node_name_dict;  // labels (names for people) by id; needs entity_to_id
-  std::string nodes;           // file of KGX nodes with labels
+  std::string nodes;           // file of KGX nodes with labels and types
+  std::string entity_types;    // table of types (type_file.h), in addition to those of nodes
   std::string edge_map;        // "": relations of KGX edges are numbered in order of appearance
   bool inverse_relations = true;
   TableOptions table;  // how tables are read

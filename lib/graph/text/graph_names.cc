@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/base/status_macros.h"
+#include "lib/graph/entity_types.h"
 #include "lib/graph/text/id_file.h"
 
 namespace rutile {
@@ -49,7 +50,10 @@ void SortGraphNames(bool entities, bool relations, KnowledgeGraph* graph) {
     return new_id;
   };
   std::vector<int32_t> entity, relation;
-  if (entities) entity = sort(&graph->entities, &graph->entity_labels);
+  if (entities) {
+    entity = sort(&graph->entities, &graph->entity_labels);
+    graph->entity_types = RenumberEntityTypes(graph->entity_types, entity, graph->num_entities());
+  }
   if (relations) relation = sort(&graph->relations, &graph->relation_labels);
   for (std::vector<Triple>* split : {&graph->train, &graph->valid, &graph->test}) {
     for (Triple& triple : *split) {

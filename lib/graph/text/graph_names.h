@@ -54,7 +54,7 @@ class GraphNames {
   std::vector<std::string> unseen_names_;
 };
 
-// Sorts entities, relations or both by their names' bytes; labels and triples follow.
+// Sorts entities, relations or both by their names' bytes; labels, types and triples follow.
 void SortGraphNames(bool entities, bool relations, KnowledgeGraph* graph);
 
 }  // namespace rutile

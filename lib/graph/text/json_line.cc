@@ -34,6 +34,7 @@ class TextHandler {
   bool null() {
     if (depth_ == 0) return Fail("null");
     if (depth_ == 1 && is_other_) others_->pop_back();
+    MarkMixed();
     return true;
   }
   bool boolean(bool value) { return Skip("true or false", value ? "true" : "false"); }
@@ -45,6 +46,7 @@ class TextHandler {
     if (depth_ == 0) return Fail("a text");
     if (depth_ == 1 && wanted_ >= 0) values_[wanted_] = std::move(value);
     if (depth_ == 1 && is_other_) others_->back().value = std::move(value);
+    if (depth_ == 2 && is_other_ && others_->back().is_list_of_texts) others_->back().texts.push_back(std::move(value));
     return true;
   }
   bool start_object(std::size_t) {
@@ -60,6 +62,7 @@ class TextHandler {
   bool start_array(std::size_t) {
     if (!Skip("a list")) return false;
     MarkNested();
+    if (depth_ == 1 && is_other_) others_->back().is_list_of_texts = true;
     ++depth_;
     return true;
   }
@@ -102,12 +105,17 @@ class TextHandler {
   bool Skip(absl::string_view what, absl::string_view text = "") {
     if (depth_ == 0) return Fail(what);
     if (depth_ == 1 && is_other_) others_->back().value = std::string(text);
+    MarkMixed();
     if (depth_ > 1 || wanted_ < 0) return true;
     status_ = absl::InvalidArgumentError(absl::StrCat("\"", fields_[wanted_], "\" is ", what, ", expected a text"));
     return false;
   }
   void MarkNested() {
     if (depth_ == 1 && is_other_) others_->back().is_nested = true;
+  }
+  // Notes something in a list that is no text.
+  void MarkMixed() {
+    if (depth_ == 2 && is_other_) others_->back().is_list_of_texts = false;
   }
   bool Twice(absl::string_view key) {
     status_ = absl::InvalidArgumentError(absl::StrCat("\"", key, "\" comes twice"));

@@ -17,6 +17,8 @@ namespace rutile {
 struct JsonField {
   std::string name, value;
   bool is_nested = false;  // true for a list or an object; then value is ""
+  bool is_list_of_texts = false;
+  std::vector<std::string> texts = {};  // the texts in a list
 };
 
 // Sets values[i] to the text of the object's own field fields[i], "" if it is missing or null. Other fields and nested

@@ -61,6 +61,13 @@ TEST(JsonLineTest, OtherFields) {
   std::string all;
   for (const JsonField& field : others) all += field.name + "=" + field.value + (field.is_nested ? "*;" : ";");
   EXPECT_EQ(all, "x1=t;x2=true;x3=-5;x4=2.50;x6=*;x8=*;");
+  ASSERT_TRUE(ParseJsonTexts(R"({"x1":["t","u"],"x2":[],"x3":["t",1],"x4":["t",null],"x5":["t",["u"]],"x6":{"t":"u"}})",
+                             fields, wants, &values, &others)
+                  .ok());
+  ASSERT_EQ(others.size(), 6);
+  EXPECT_THAT(others[0].texts, ElementsAre("t", "u"));
+  EXPECT_THAT(others[1].texts, ElementsAre());
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(others[i].is_list_of_texts, i < 2) << i;
   EXPECT_FALSE(ParseJsonTexts(R"({"x1":"t","x1":"u"})", fields, wants, &values, &others).ok());
   std::string many = "{\"a\":\"v\"";
   for (int i = 0; i < 300; ++i) many += ",\"x" + std::to_string(i) + "\":1";

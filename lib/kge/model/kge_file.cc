@@ -9,6 +9,7 @@
 #include "lib/base/logging.h"
 #include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
+#include "lib/graph/entity_types.h"
 #include "lib/graph/name_lines.h"
 #include "lib/graph/triples_file.h"
 #include "lib/kge/model/kge_options_text.h"
@@ -43,6 +44,7 @@ absl::StatusOr<KnowledgeGraph> ReadNames(const TensorFile& file) {
   if (file.tensors.Has("relation_labels")) {
     ASSIGN_OR_RETURN(names.relation_labels, NamesFromTensor(file, "relation_labels"));
   }
+  ASSIGN_OR_RETURN(names.entity_types, EntityTypesFromFile(file, names.num_entities()));
   if (const absl::Status status = CheckNamesOf(names); !status.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(file.path, ": ", status.message()));
   }
@@ -80,7 +82,7 @@ absl::Status CopySlice(const TensorFile& file, const ParameterSlice& slice, Tens
 }  // namespace
 
 const Schema& KgeSchema() {
-  static const Schema& schema = *new Schema{
+  static const Schema& schema = *AddEntityTypeRules(new Schema{
       "kge/1",
       "A model of a knowledge graph, made by `train`. N entities, R relations, Q = R or, with their inverses, 2 R "
       "relations that queries name; embeddings of d numbers. A tail's score for (head, relation) is v · "
@@ -132,7 +134,7 @@ const Schema& KgeSchema() {
           {"run_ended", false,
            "`true`: by its own limits; `false`: the run that wrote it was still going, or was stopped"},
           {"loss", false, "best of the run: the value that decided, validation loss or metric"},
-      }};
+      }});
   return schema;
 }
 
@@ -164,6 +166,7 @@ absl::Status WriteKgeModel(absl::string_view path, const TrainedKge& model) {
   tensors.Set("relation_names", NamesToTensor(model.names.relations));
   if (!model.names.entity_labels.empty()) tensors.Set("entity_labels", NamesToTensor(model.names.entity_labels));
   if (!model.names.relation_labels.empty()) tensors.Set("relation_labels", NamesToTensor(model.names.relation_labels));
+  SetEntityTypes(model.names.entity_types, &tensors);
   Metadata metadata = model.metadata;
   metadata["kind"] = KgeSchema().kind;
   metadata["inverse_relations"] = model.names.inverse_relations ? "true" : "false";

@@ -20,7 +20,7 @@ namespace rutile {
 // The content of a model file.
 struct TrainedKge {
   KgeShape shape;        // options.precision is the parameters' type; seed is not stored
-  KnowledgeGraph names;  // vocabularies, labels, inverse_relations; no triples
+  KnowledgeGraph names;  // vocabularies, labels, types, inverse_relations; no triples
   Tensor parameters;     // flat [shape.offsets().size], F32 or F64, in the order of KgeShape
   Metadata metadata;     // the file's: provenance, epoch, validation loss
 };

@@ -58,7 +58,10 @@ TEST(KgeFileTest, IsReadBack) {
          {std::pair(KgeModel::kConvE, ConveVariant::kDettmers), std::pair(KgeModel::kConvE, ConveVariant::kTiepin),
           std::pair(KgeModel::kConvE, ConveVariant::kLibkge), std::pair(KgeModel::kDistMult, ConveVariant::kDettmers),
           std::pair(KgeModel::kComplEx, ConveVariant::kDettmers)}) {
-      const TrainedKge model = Model(kind, variant, precision);
+      TrainedKge model = Model(kind, variant, precision);
+      EntityTypesBuilder types;
+      if (precision == DType::kF64) types.Add(2, "metal");
+      model.names.entity_types = types.Build(4);
       ASSERT_TRUE(WriteKgeModel(Path(), model).ok());
       const absl::StatusOr<TrainedKge> read = ReadKgeModel(Path());
       ASSERT_TRUE(read.ok()) << read.status();
@@ -69,6 +72,7 @@ TEST(KgeFileTest, IsReadBack) {
       EXPECT_EQ(read->names.entities, model.names.entities);
       EXPECT_EQ(read->names.entity_labels, model.names.entity_labels);
       EXPECT_TRUE(read->names.relation_labels.empty());
+      EXPECT_EQ(read->names.entity_types, model.names.entity_types);
       EXPECT_TRUE(read->names.inverse_relations);
       EXPECT_EQ(read->metadata.at("epoch"), "3");
       ASSERT_EQ(read->parameters.num_bytes(), model.parameters.num_bytes());

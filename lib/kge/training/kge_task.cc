@@ -199,6 +199,7 @@ absl::Status KgeTask::WriteModel(absl::string_view path, const Tensor& parameter
   model.names.relations = graph_->relations;
   model.names.entity_labels = graph_->entity_labels;
   model.names.relation_labels = graph_->relation_labels;
+  model.names.entity_types = graph_->entity_types;
   model.names.inverse_relations = graph_->inverse_relations;
   model.parameters = parameters;
   model.metadata = extra;
