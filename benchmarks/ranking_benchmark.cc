@@ -110,7 +110,7 @@ void BM_RankTargetsExact(benchmark::State& state) {
     RankCounter<float> counter(hidden, table.dim, data.queries, std::move(target_score));
     counter.set_rounding(std::nullopt);
     counter.Add(table, 0, &pool);
-    mean = MeanRank(counter.Finish());
+    mean = MeanRank(counter.Finish().all);
   }
   SetCounters(mean, &state);
 }

@@ -10,6 +10,8 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/tsv_cell.h"
 #include "lib/graph/known_tails.h"
+#include "lib/ranking/candidates.h"
+#include "lib/ranking/entity_set.h"
 #include "lib/ranking/rank_triples.h"
 #include "lib/ranking/score_sweep.h"
 #include "lib/ranking/top_entities.h"
@@ -57,7 +59,8 @@ class Predictor {
     std::vector<T> hidden(which.size() * scorer_.dim());
     RETURN_IF_ERROR(FillHidden<T>(scorer_, entities, relations, absl::MakeSpan(hidden)));
     const std::vector<absl::Span<const int32_t>> left_out = LeftOut(queries, which);
-    TopCollector<T> collector(hidden, scorer_.dim(), options_.top_k, left_out);
+    const std::vector<const EntitySet*> among = Among(queries, which);
+    TopCollector<T> collector(hidden, scorer_.dim(), options_.top_k, left_out, among);
     collector.Add(EntityTable<T>(scorer_), 0, &pool_);
     Collect(queries, which, collector.Finish(), /*offset=*/0, answers);
     return absl::OkStatus();
@@ -70,7 +73,8 @@ class Predictor {
     const ScoreTable<T> entities = EntityTable<T>(scorer_);
     const absl::Span<const T> tail = entities.entity.subspan(queries[query].entity * dim, dim);
     const std::vector<absl::Span<const int32_t>> left_out = LeftOut(queries, {query});
-    TopCollector<T> collector(tail, dim, options_.top_k, left_out);
+    const std::vector<const EntitySet*> among = Among(queries, {query});
+    TopCollector<T> collector(tail, dim, options_.top_k, left_out, among);
     const int64_t rows = std::min(num, std::max<int64_t>(1, kHeadBytes / (dim * static_cast<int64_t>(sizeof(T)))));
     std::vector<T> hidden(rows * dim);
     for (int64_t first = 0; first < num; first += rows) {
@@ -101,6 +105,13 @@ class Predictor {
     if (options_.keep_known) return left_out;
     for (const size_t i : which) left_out.push_back(known_.all.Tails(queries[i].entity, LookUpRelation(queries[i])));
     return left_out;
+  }
+
+  std::vector<const EntitySet*> Among(absl::Span<const LinkQuery> queries, absl::Span<const size_t> which) const {
+    std::vector<const EntitySet*> among;
+    if (options_.candidates == nullptr) return among;
+    for (const size_t i : which) among.push_back(options_.candidates->Of(queries[i].relation, queries[i].for_head));
+    return among;
   }
 
   void Collect(absl::Span<const LinkQuery> queries, absl::Span<const size_t> which, const std::vector<TopEntities>& top,

@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "lib/graph/knowledge_graph.h"
 #include "lib/graph/link_queries.h"
+#include "lib/ranking/candidates.h"
 #include "lib/ranking/kge_scorer.h"
 
 namespace rutile {
@@ -23,6 +24,9 @@ struct LinkPredictionOptions {
   // Whether probabilities come from a softmax over all answers, which is what models trained with cross-entropy mean;
   // otherwise each is the sigmoid of the answer's score.
   bool softmax = false;
+  // Answers are taken from the candidates of the query's relation and side; null: from all entities. Probabilities stay
+  // those among all entities.
+  const Candidates* candidates = nullptr;
   int num_threads = 1;
 };
 

@@ -70,6 +70,37 @@ TEST(LinkPredictionTest, EqualsTheDefinition) {
   }
 }
 
+// Candidates leave out answers, and change nothing else.
+TEST(LinkPredictionTest, CandidatesOfTheSideThatIsAskedFor) {
+  for (const bool inverses : {true, false}) {
+    const KnowledgeGraph graph = TestGraph(kNum, kRelations, inverses);
+    const TestModel<double> model(kNum, inverses ? 2 * kRelations : kRelations, 4);
+    const std::vector<LinkQuery> queries = {{0, 0, false}, {1, 1, true}, {2, 2, false}};
+    CandidateRule heads, tails;
+    heads.kind = tails.kind = CandidateRule::Kind::kListed;
+    for (int32_t e = 0; e < kNum; ++e) (e % 3 == 0 ? heads : tails).entities.push_back(e);
+    const Candidates candidates(graph, {}, {0, 1, 2}, heads, tails);
+    LinkPredictionOptions options;
+    options.top_k = kNum;
+    options.softmax = true;
+    const auto all = PredictLinks(model.Scorer(), graph, queries, options);
+    options.candidates = &candidates;
+    const auto among = PredictLinks(model.Scorer(), graph, queries, options);
+    ASSERT_TRUE(all.ok() && among.ok());
+    for (size_t q = 0; q < queries.size(); ++q) {
+      size_t i = 0;
+      for (const LinkAnswer& answer : (*all)[q]) {
+        if ((answer.entity % 3 == 0) != queries[q].for_head) continue;
+        ASSERT_LT(i, (*among)[q].size());
+        EXPECT_EQ((*among)[q][i].entity, answer.entity);
+        EXPECT_EQ((*among)[q][i].probability, answer.probability);
+        ++i;
+      }
+      EXPECT_EQ((*among)[q].size(), i);
+    }
+  }
+}
+
 TEST(LinkPredictionTest, TableHasNamesAndLabels) {
   KnowledgeGraph graph;
   graph.entities = {"Q1", "Q2"};

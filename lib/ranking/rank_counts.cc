@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
 #include "lib/base/logging.h"
+#include "lib/ranking/entity_set.h"
 #include "lib/ranking/rounded_sweep.h"
 #include "lib/ranking/score_bounds.h"
 #include "lib/ranking/score_kernel.h"
@@ -23,6 +25,9 @@ constexpr double kTooMany = 0.3;
 constexpr int64_t kSpare = 16;
 // Smallest numbers of queries and dimensions for which rounded scores pay.
 constexpr int64_t kLeastQueries = 64, kLeastDim = 128;
+// Rounded scores of entities that do not count are set below any other; a target of similar size would make the bounds
+// meaningless.
+constexpr float kLeastScore = -1e38f, kLargestTarget = 1e30f;
 
 std::vector<int64_t> FirstTargets(absl::Span<const RankingQuery> queries) {
   std::vector<int64_t> first = {0};
@@ -31,19 +36,24 @@ std::vector<int64_t> FirstTargets(absl::Span<const RankingQuery> queries) {
   return first;
 }
 
+// Completes a rank of which the counts are there. counted: they include the target as equal to itself.
+void Complete(int64_t candidates, bool counted, bool score_is_nan, Rank* rank) {
+  rank->candidates = candidates;
+  rank->nan = score_is_nan;
+  if (score_is_nan) {
+    rank->greater = candidates - 1;
+    rank->equal = 0;
+  } else if (counted) {
+    --rank->equal;
+  }
+}
+
 }  // namespace
 
 void FinishRank(const RankingQuery& query, int32_t target, int64_t num_entities, bool score_is_nan, Rank* rank) {
   CHECK(target >= 0 && target < num_entities) << target << " of " << num_entities;
   const bool known = std::binary_search(query.known.begin(), query.known.end(), target);
-  rank->candidates = num_entities - static_cast<int64_t>(query.known.size()) + (known ? 1 : 0);
-  rank->nan = score_is_nan;
-  if (score_is_nan) {
-    rank->greater = rank->candidates - 1;
-    rank->equal = 0;
-  } else if (!known) {
-    --rank->equal;
-  }
+  Complete(num_entities - static_cast<int64_t>(query.known.size()) + (known ? 1 : 0), !known, score_is_nan, rank);
 }
 
 template <typename T>
@@ -60,6 +70,9 @@ RankCounter<T>::RankCounter(absl::Span<const T> query, int64_t dim, absl::Span<c
   CHECK(first_target_.back() == static_cast<int64_t>(target_score_.size()))
       << first_target_.back() << " vs. " << target_score_.size();
   const bool pays = static_cast<int64_t>(queries.size()) >= kLeastQueries && dim >= kLeastDim;
+  if (std::any_of(queries.begin(), queries.end(), [](const RankingQuery& q) { return q.among != nullptr; })) {
+    among_.resize(ranks_.size());
+  }
   if (std::is_same_v<T, float> && pays && RoundedSweepIsFast()) rounding_ = Bf16Form::kAmx;
 }
 
@@ -69,6 +82,7 @@ int64_t RankCounter<T>::CountExact(int64_t q, int64_t from, absl::Span<const T> 
                                    std::vector<T>* scratch) {
   const RankingQuery& query = queries_[q];
   const int64_t to = from + static_cast<int64_t>(scores.size());
+  const int64_t first_known = cursor;
   scratch->clear();
   for (; cursor < static_cast<int64_t>(query.known.size()) && query.known[cursor] < to; ++cursor) {
     scratch->push_back(scores[query.known[cursor] - from]);
@@ -86,6 +100,17 @@ int64_t RankCounter<T>::CountExact(int64_t q, int64_t from, absl::Span<const T> 
     CountScores(scratch->data(), static_cast<int64_t>(scratch->size()), target, &greater, &equal);
     rank.greater -= greater;
     rank.equal -= equal;
+  }
+  if (query.among == nullptr) return cursor;
+  // NaN is neither above a target nor equal.
+  constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
+  scratch->resize(scores.size());
+  KeepScores(scores.data(), static_cast<int64_t>(scores.size()), query.among->bits(), from, kNan, scratch->data());
+  for (int64_t k = first_known; k < cursor; ++k) (*scratch)[query.known[k] - from] = kNan;
+  for (size_t t = 0; t < query.targets.size(); ++t) {
+    Rank& rank = among_[first_target_[q] + t];
+    CountScores(scratch->data(), static_cast<int64_t>(scratch->size()), target_score_[first_target_[q] + t],
+                &rank.greater, &rank.equal);
   }
   return cursor;
 }
@@ -114,49 +139,64 @@ void RankCounter<T>::AddExactOf(absl::Span<const int64_t> listed, const ScoreTab
 // Scratch memory of one thread.
 template <typename T>
 struct RankCounter<T>::Undecided {
-  std::vector<Rank> counts;       // one per target of a query
-  std::vector<int32_t> entities;  // numbers of entities in the block, then in the part
+  std::vector<Rank> counts, among;  // one per target of a query
+  std::vector<int32_t> entities;    // numbers of entities in the block, then in the part
   std::vector<float> scores;
+  std::vector<float> kept;                        // the scores of a block that are ranked among
   std::vector<std::pair<int64_t, int64_t>> left;  // undecided: (the block's first entity in the part, query)
 };
 
 template <typename T>
-bool RankCounter<T>::CountRounded(int64_t q, int64_t first, const RoundedScores& scores, Undecided* scratch) {
+bool RankCounter<T>::CountRoundedTarget(int64_t q, float target, const RoundedScores& of, const float* scores,
+                                        Undecided* scratch, Rank* rank) {
   if constexpr (std::is_same_v<T, float>) {
-    const RankingQuery& query = queries_[q];
-    const BoundedBlock& block = scores.block;
-    const int64_t from = first + scores.first, to = from + block.n;
-    // Scores of known entities are set below any other; a target of similar size would make the bounds meaningless.
-    constexpr float kLeast = -1e38f, kLargest = 1e30f;
-    int64_t& cursor = cursor_[q];
-    for (; cursor < static_cast<int64_t>(query.known.size()) && query.known[cursor] < to; ++cursor) {
-      scores.scores[query.known[cursor] - from] = kLeast;
-    }
+    const BoundedBlock& block = of.block;
     const float* const hidden = &query_[q * dim_];
-    scratch->counts.assign(query.targets.size(), Rank());
-    for (size_t t = 0; t < query.targets.size(); ++t) {
-      const float target = target_score_[first_target_[q] + t];
-      if (!(std::abs(target) < kLargest)) return false;
-      Rank& rank = scratch->counts[t];
-      scratch->entities.resize(block.n + kSpare);
-      int32_t* const entities = scratch->entities.data();
-      int64_t count = CountDecided(block, scores.scores, scores.bound, target, &rank.greater, entities);
-      if (count > std::max<int64_t>(1, block.n / kUndecidedPart)) return false;
-      // A known entity is undecided if its bias is not finite.
-      count =
-          std::remove_if(entities, entities + count, [&](int32_t k) { return scores.scores[k] == kLeast; }) - entities;
-      count = CountDecidedByProducts(block, hidden, scores.bound, target, count, &rank.greater, entities);
-      scratch->scores.resize(count);
-      ScoreSome(hidden, block.rows, dim_, block.bias, entities, count, scratch->scores.data());
-      CountScores(scratch->scores.data(), count, target, &rank.greater, &rank.equal);
-    }
-    for (size_t t = 0; t < query.targets.size(); ++t) {
-      ranks_[first_target_[q] + t].greater += scratch->counts[t].greater;
-      ranks_[first_target_[q] + t].equal += scratch->counts[t].equal;
-    }
+    scratch->entities.resize(block.n + kSpare);
+    int32_t* const entities = scratch->entities.data();
+    int64_t count = CountDecided(block, scores, of.bound, target, &rank->greater, entities);
+    if (count > std::max<int64_t>(1, block.n / kUndecidedPart)) return false;
+    // An entity that does not count is undecided if its bias is not finite.
+    count = std::remove_if(entities, entities + count, [&](int32_t k) { return scores[k] == kLeastScore; }) - entities;
+    count = CountDecidedByProducts(block, hidden, of.bound, target, count, &rank->greater, entities);
+    scratch->scores.resize(count);
+    ScoreSome(hidden, block.rows, dim_, block.bias, entities, count, scratch->scores.data());
+    CountScores(scratch->scores.data(), count, target, &rank->greater, &rank->equal);
     return true;
   }
   return false;
+}
+
+template <typename T>
+bool RankCounter<T>::CountRounded(int64_t q, int64_t first, const RoundedScores& scores, Undecided* scratch) {
+  const RankingQuery& query = queries_[q];
+  const int64_t from = first + scores.first, to = from + scores.block.n;
+  int64_t& cursor = cursor_[q];
+  for (; cursor < static_cast<int64_t>(query.known.size()) && query.known[cursor] < to; ++cursor) {
+    scores.scores[query.known[cursor] - from] = kLeastScore;
+  }
+  if (query.among != nullptr) {
+    scratch->kept.resize(scores.block.n);
+    KeepScores(scores.scores, scores.block.n, query.among->bits(), from, kLeastScore, scratch->kept.data());
+  }
+  scratch->counts.assign(query.targets.size(), Rank());
+  scratch->among.assign(query.targets.size(), Rank());
+  for (size_t t = 0; t < query.targets.size(); ++t) {
+    const auto target = static_cast<float>(target_score_[first_target_[q] + t]);
+    if (!(std::abs(target) < kLargestTarget)) return false;
+    if (!CountRoundedTarget(q, target, scores, scores.scores, scratch, &scratch->counts[t])) return false;
+    if (query.among == nullptr) continue;
+    if (!CountRoundedTarget(q, target, scores, scratch->kept.data(), scratch, &scratch->among[t])) return false;
+  }
+  const auto add = [](const Rank& counts, Rank* rank) {
+    rank->greater += counts.greater;
+    rank->equal += counts.equal;
+  };
+  for (size_t t = 0; t < query.targets.size(); ++t) {
+    add(scratch->counts[t], &ranks_[first_target_[q] + t]);
+    if (query.among != nullptr) add(scratch->among[t], &among_[first_target_[q] + t]);
+  }
+  return true;
 }
 
 template <typename T>
@@ -207,7 +247,21 @@ void RankCounter<T>::Add(const ScoreTable<T>& part, int64_t first, ThreadPool* p
 }
 
 template <typename T>
-std::vector<Rank> RankCounter<T>::Finish() {
+void RankCounter<T>::FinishAmong(int64_t q) {
+  const RankingQuery& query = queries_[q];
+  int64_t num = query.among->size();  // what is left without the known ones
+  for (const int32_t entity : query.known) num -= query.among->Has(entity) ? 1 : 0;
+  for (size_t t = 0; t < query.targets.size(); ++t) {
+    const int64_t i = first_target_[q] + static_cast<int64_t>(t);
+    const int32_t target = query.targets[t];
+    const bool counted =
+        query.among->Has(target) && !std::binary_search(query.known.begin(), query.known.end(), target);
+    Complete(num + (counted ? 0 : 1), counted, std::isnan(target_score_[i]), &among_[i]);
+  }
+}
+
+template <typename T>
+RanksAmong RankCounter<T>::Finish() {
   for (size_t q = 0; q < queries_.size(); ++q) {
     const RankingQuery& query = queries_[q];
     CHECK(query.known.empty() || query.known.back() < num_entities_) << query.known.back() << " of " << num_entities_;
@@ -215,13 +269,14 @@ std::vector<Rank> RankCounter<T>::Finish() {
       const int64_t i = first_target_[q] + static_cast<int64_t>(t);
       FinishRank(query, query.targets[t], num_entities_, std::isnan(target_score_[i]), &ranks_[i]);
     }
+    if (query.among != nullptr) FinishAmong(static_cast<int64_t>(q));
   }
-  return std::move(ranks_);
+  return {std::move(ranks_), std::move(among_)};
 }
 
 template <typename T>
-std::vector<Rank> CountRanks(const ScoreTable<T>& table, absl::Span<const T> hidden,
-                             absl::Span<const RankingQuery> queries, ThreadPool* pool) {
+RanksAmong CountRanksAmong(const ScoreTable<T>& table, absl::Span<const T> hidden,
+                           absl::Span<const RankingQuery> queries, ThreadPool* pool) {
   const std::vector<int64_t> first = FirstTargets(queries);
   std::vector<T> target_score(first.back());
   pool->For(static_cast<int64_t>(queries.size()), kQueriesPerPiece, [&](int64_t begin, int64_t end, int) {
@@ -241,9 +296,9 @@ std::vector<Rank> CountRanks(const ScoreTable<T>& table, absl::Span<const T> hid
 
 template class RankCounter<float>;
 template class RankCounter<double>;
-template std::vector<Rank> CountRanks<float>(const ScoreTable<float>&, absl::Span<const float>,
-                                             absl::Span<const RankingQuery>, ThreadPool*);
-template std::vector<Rank> CountRanks<double>(const ScoreTable<double>&, absl::Span<const double>,
-                                              absl::Span<const RankingQuery>, ThreadPool*);
+template RanksAmong CountRanksAmong<float>(const ScoreTable<float>&, absl::Span<const float>,
+                                           absl::Span<const RankingQuery>, ThreadPool*);
+template RanksAmong CountRanksAmong<double>(const ScoreTable<double>&, absl::Span<const double>,
+                                            absl::Span<const RankingQuery>, ThreadPool*);
 
 }  // namespace rutile

@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "lib/base/parallel_for.h"
 #include "lib/matrix/bf16_products.h"
+#include "lib/ranking/entity_set.h"
 #include "lib/ranking/rounded_sweep.h"
 #include "lib/ranking/score_sweep.h"
 
@@ -20,6 +21,7 @@ namespace rutile {
 struct RankingQuery {
   absl::Span<const int32_t> targets;  // each is ranked independently
   absl::Span<const int32_t> known;    // ascending and distinct; left out, except for the target itself
+  const EntitySet* among = nullptr;   // if not null, targets are also ranked among these
 };
 
 // The rank of a target as counts of the entities that score higher and of those that score equal (without the target
@@ -34,6 +36,12 @@ struct Rank {
   int64_t optimistic() const { return greater + 1; }
   int64_t pessimistic() const { return greater + equal + 1; }
   double realistic() const { return 0.5 * static_cast<double>(optimistic() + pessimistic()); }
+};
+
+// The ranks of targets among all entities, and among those of RankingQuery::among, without the known ones. A target
+// competes whether or not it is one of `among`; there is no rank (zeros) for a query without `among`.
+struct RanksAmong {
+  std::vector<Rank> all, among;  // among is empty if no query has such entities
 };
 
 // Completes *rank, whose counts so far are over all entities except the known ones, and include a target that is not
@@ -60,7 +68,7 @@ class RankCounter {
   void set_rounding(std::optional<Bf16Form> form) { rounding_ = form; }
 
   // Returns the ranks, in the order of target_score, after all entities were added.
-  std::vector<Rank> Finish();
+  RanksAmong Finish();
 
  private:
   // Counts for query q against entities from `from` on; known[cursor] is the first known entity among them. Returns the
@@ -73,6 +81,10 @@ class RankCounter {
   struct Undecided;
   // Counts by rounded scores. Returns false, and counts nothing, if too many comparisons are undecided.
   bool CountRounded(int64_t q, int64_t first, const RoundedScores& scores, Undecided* scratch);
+  // Does this for one target by `scores` [block.n], of which those that do not count are kLeastScore.
+  bool CountRoundedTarget(int64_t q, float target, const RoundedScores& block, const float* scores, Undecided* scratch,
+                          Rank* rank);
+  void FinishAmong(int64_t q);
 
   const absl::Span<const T> query_;
   const int64_t dim_;
@@ -81,6 +93,7 @@ class RankCounter {
   std::vector<int64_t> first_target_;  // [Q + 1] index of the first target of a query
   std::vector<int64_t> cursor_;        // [Q] number of known entities that were passed
   std::vector<Rank> ranks_;
+  std::vector<Rank> among_;  // as long, or empty if no query is ranked among some
   int64_t num_entities_ = 0;
   std::optional<Bf16Form> rounding_;
 };
@@ -91,13 +104,20 @@ extern template class RankCounter<double>;
 // Counts ranks against a complete table. hidden: [Q, dim]. Returns the ranks of the targets of query 0, then of query
 // 1, ... The result does not depend on the number of threads.
 template <typename T>
-std::vector<Rank> CountRanks(const ScoreTable<T>& table, absl::Span<const T> hidden,
-                             absl::Span<const RankingQuery> queries, ThreadPool* pool);
+RanksAmong CountRanksAmong(const ScoreTable<T>& table, absl::Span<const T> hidden,
+                           absl::Span<const RankingQuery> queries, ThreadPool* pool);
 
-extern template std::vector<Rank> CountRanks<float>(const ScoreTable<float>&, absl::Span<const float>,
-                                                    absl::Span<const RankingQuery>, ThreadPool*);
-extern template std::vector<Rank> CountRanks<double>(const ScoreTable<double>&, absl::Span<const double>,
-                                                     absl::Span<const RankingQuery>, ThreadPool*);
+extern template RanksAmong CountRanksAmong<float>(const ScoreTable<float>&, absl::Span<const float>,
+                                                  absl::Span<const RankingQuery>, ThreadPool*);
+extern template RanksAmong CountRanksAmong<double>(const ScoreTable<double>&, absl::Span<const double>,
+                                                   absl::Span<const RankingQuery>, ThreadPool*);
+
+// Does the same, and returns the ranks among all entities.
+template <typename T>
+std::vector<Rank> CountRanks(const ScoreTable<T>& table, absl::Span<const T> hidden,
+                             absl::Span<const RankingQuery> queries, ThreadPool* pool) {
+  return CountRanksAmong<T>(table, hidden, queries, pool).all;
+}
 
 }  // namespace rutile
 

@@ -217,7 +217,7 @@ TYPED_TEST(RankCountsTest, PartsOfTheTableAddUp) {
     part.entity = absl::MakeConstSpan(entity).subspan(first * kDim, part.num * kDim);
     counter.Add(part, first, &pool);
   }
-  ExpectSame(counter.Finish(), Reference<T>(entity, {}, hidden, kDim, queries));
+  ExpectSame(counter.Finish().all, Reference<T>(entity, {}, hidden, kDim, queries));
 }
 
 // Counts by rounded scores, in every form that this machine has, equal those of the exact scores: with rows that are
@@ -272,7 +272,7 @@ TEST(RankCountsTest, RoundedScoresDecideTheSame) {
           rows.bias = table.bias.subspan(first, rows.num);
           counter.Add(rows, first, &pool);
         }
-        return counter.Finish();
+        return counter.Finish().all;
       };
       const std::vector<Rank> expected = count(std::nullopt, kNum, 1);
       for (const Bf16Form form : Bf16Forms()) {

@@ -106,7 +106,27 @@ absl::Status CheckRankTriplesOptions(const RankTriplesOptions& options, bool mod
         "--ranking_convention=original ranks heads through inverse relations, which this model lacks: leave out "
         "--direction=both");
   }
+  if (options.candidates == nullptr) return absl::OkStatus();
+  if (options.convention != RankingConvention::kStandard) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--ranking_convention=", RankingConventionName(options.convention),
+                     " reproduces ranks among all entities: leave out --candidates, or the convention"));
+  }
+  if (options.device != nullptr) {
+    return absl::InvalidArgumentError(
+        "--device=cuda counts among all entities, not among --candidates: needs --device=cpu");
+  }
+  if (options.candidates->has(true) && !RanksHeads(options, model_has_inverses)) {
+    return absl::InvalidArgumentError(
+        "candidates for heads, but tails alone are ranked: leave out --head_candidates, or give --direction=both");
+  }
   return absl::OkStatus();
+}
+
+bool RanksHeads(const RankTriplesOptions& options, bool model_has_inverses) {
+  return options.convention != RankingConvention::kTiepin &&
+         (options.direction == RankingDirection::kBoth ||
+          (options.direction == RankingDirection::kAuto && model_has_inverses));
 }
 
 std::string ConventionNote(RankingConvention convention) {

@@ -15,6 +15,7 @@
 #include "absl/types/span.h"
 #include "lib/graph/knowledge_graph.h"
 #include "lib/graph/triple.h"
+#include "lib/ranking/candidates.h"
 #include "lib/ranking/gpu/counting_device.h"
 
 namespace rutile {
@@ -63,6 +64,9 @@ struct RankTriplesOptions {
   // Counts scores in place of the CPU, which still computes hidden vectors; null: the CPU counts. Must live during the
   // call.
   CountingDevice* device = nullptr;
+  // Also ranks targets among these, for the relations that the split has; null: among all entities only. Must live
+  // during the call.
+  const Candidates* candidates = nullptr;
   std::function<void(int64_t triples)> on_progress;  // may be empty; adds up to the triples times directions
 };
 
@@ -71,8 +75,12 @@ struct RankTriplesOptions {
 // exactly one part.
 std::vector<int64_t> RankShard(absl::Span<const Triple> triples, int shard, int num_shards);
 
+// Returns whether heads are ranked, beside tails.
+bool RanksHeads(const RankTriplesOptions& options, bool model_has_inverses);
+
 // Checks options. INVALID_ARGUMENT: kTiepin with another filter or direction than its own, kOriginal with another
-// filter, with heads of a model without inverses, or with a device, which does not sort.
+// filter, with heads of a model without inverses, or with a device, which does not sort; candidates with one of these
+// conventions, with a device, which counts among all, or of heads, which are not ranked.
 absl::Status CheckRankTriplesOptions(const RankTriplesOptions& options, bool model_has_inverses);
 
 // Returns a sentence for people on what is wrong with these numbers ("--ranking_convention=tiepin: ..."); "" for

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/ranking/gpu/host_counting_device.h"
 
 namespace rutile {
 namespace {
@@ -34,6 +37,31 @@ TEST(RankOptionsTest, WrongConventionsAreCalledWrong) {
   EXPECT_EQ(ConventionNote(RankingConvention::kStandard), "");
   EXPECT_THAT(ConventionNote(RankingConvention::kTiepin), HasSubstr("tiepin: a known wrong convention"));
   EXPECT_THAT(ConventionNote(RankingConvention::kOriginal), HasSubstr("original: a known wrong convention"));
+}
+
+TEST(RankOptionsTest, WhereCandidatesAreRefused) {
+  KnowledgeGraph graph;
+  graph.entities = {"a", "b"};
+  graph.relations = {"r"};
+  graph.train = {{0, 0, 1}};
+  CandidateRule seen;
+  seen.kind = CandidateRule::Kind::kSeen;
+  const Candidates both(graph, {}, {0}, seen, seen), tails(graph, {}, {0}, CandidateRule(), seen);
+  const auto message = [](const RankTriplesOptions& options, bool inverses) {
+    return std::string(CheckRankTriplesOptions(options, inverses).message());
+  };
+  RankTriplesOptions options;
+  options.candidates = &both;
+  EXPECT_EQ(message(options, true), "");
+  EXPECT_THAT(message(options, false), HasSubstr("--head_candidates"));
+  options.candidates = &tails;
+  EXPECT_EQ(message(options, false), "");
+  options.convention = RankingConvention::kOriginal;
+  EXPECT_THAT(message(options, true), HasSubstr("--ranking_convention=original reproduces"));
+  options.convention = RankingConvention::kStandard;
+  const std::unique_ptr<CountingDevice> device = MakeHostCountingDevice();
+  options.device = device.get();
+  EXPECT_THAT(message(options, true), HasSubstr("needs --device=cpu"));
 }
 
 TEST(RankOptionsTest, SplitTriplesIsTheNamedSplit) {

@@ -18,6 +18,12 @@ void AppendRanks(const RankValues& rank, std::string* out) {
   absl::StrAppendFormat(out, "\t%g\t%g\t%g", rank.realistic, rank.optimistic, rank.pessimistic);
 }
 
+// Appends the rank among candidates; an empty cell for a target that is none.
+void AppendRankAmong(const RankValues& rank, std::string* out) {
+  *out += '\t';
+  if (!rank.outside) absl::StrAppendFormat(out, "%g", rank.realistic);
+}
+
 // Returns a label, or "" if there are no labels of this kind.
 std::string Label(const std::vector<std::string>& labels, int32_t id) {
   return labels.empty() ? "" : TsvCell(labels[id]);
@@ -31,9 +37,10 @@ absl::Status WriteRanksTsv(absl::string_view path, const KnowledgeGraph& graph, 
   const bool heads = !ranks.head.empty();
   const bool labels = !graph.entity_labels.empty() || !graph.relation_labels.empty();
   ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
-  std::string buffer = absl::StrCat("head\trelation\ttail", labels ? "\thead_label\trelation_label\ttail_label" : "",
-                                    "\ttail_rank\ttail_optimistic\ttail_pessimistic",
-                                    heads ? "\thead_rank\thead_optimistic\thead_pessimistic" : "", "\n");
+  std::string buffer = absl::StrCat(
+      "head\trelation\ttail", labels ? "\thead_label\trelation_label\ttail_label" : "",
+      "\ttail_rank\ttail_optimistic\ttail_pessimistic", heads ? "\thead_rank\thead_optimistic\thead_pessimistic" : "",
+      ranks.tail_among.empty() ? "" : "\ttail_rank_among", ranks.head_among.empty() ? "" : "\thead_rank_among", "\n");
   for (size_t i = 0; i < triples.size(); ++i) {
     const Triple& t = triples[i];
     absl::StrAppend(&buffer, TsvCell(graph.entities[t.head]), "\t", TsvCell(graph.relations[t.relation]), "\t",
@@ -44,6 +51,8 @@ absl::Status WriteRanksTsv(absl::string_view path, const KnowledgeGraph& graph, 
     }
     AppendRanks(ranks.tail[i], &buffer);
     if (heads) AppendRanks(ranks.head[i], &buffer);
+    if (!ranks.tail_among.empty()) AppendRankAmong(ranks.tail_among[i], &buffer);
+    if (!ranks.head_among.empty()) AppendRankAmong(ranks.head_among[i], &buffer);
     buffer += '\n';
     if (buffer.size() < kBufferBytes) continue;
     RETURN_IF_ERROR(file.Append(buffer));

@@ -36,6 +36,13 @@ TEST(RankTablesTest, ARowForEachTriple) {
               StartsWith("head\trelation\ttail\thead_label\trelation_label\ttail_label\ttail_rank\ttail_optimistic\t"
                          "tail_pessimistic\thead_rank\thead_optimistic\thead_pessimistic\n"
                          "a\tr\tb c\tA\t\tB\t1.5\t1\t2\t1.5\t1\t2\nb"));
+  ranks.head_among = ranks.head;
+  ranks.head_among[1].outside = true;
+  ASSERT_TRUE(WriteRanksTsv(path, graph, graph.test, ranks).ok());
+  const std::string among(FileContents::Open(path)->data());
+  EXPECT_THAT(among, ::testing::HasSubstr("\thead_pessimistic\thead_rank_among\n"));
+  EXPECT_THAT(among, ::testing::HasSubstr("\t1.5\t1\t2\t1.5\n"));
+  EXPECT_THAT(among, ::testing::EndsWith("\t14541\t\n"));
   EXPECT_FALSE(WriteRanksTsv("/none/ranks.tsv", graph, graph.test, ranks).ok());
 }
 

@@ -12,7 +12,9 @@
 #include "lib/base/logging.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
+#include "lib/ranking/candidates.h"
 #include "lib/ranking/device_rank_counter.h"
+#include "lib/ranking/entity_set.h"
 #include "lib/ranking/rank_counts.h"
 #include "lib/ranking/score_kernel.h"
 #include "lib/ranking/score_sweep.h"
@@ -42,11 +44,15 @@ struct QueryBlock {
   std::vector<int64_t> offset = {0};     // [Q + 1]
   absl::Span<const Asked> asked;
 
-  std::vector<RankingQuery> Queries(const KnownTails& known) const {
+  // candidates: may be null. A relation from num_relations on is the inverse of one, and asks for heads.
+  std::vector<RankingQuery> Queries(const KnownTails& known, const Candidates* candidates,
+                                    int32_t num_relations) const {
     std::vector<RankingQuery> queries;
     for (size_t q = 0; q < first.size(); ++q) {
       queries.push_back({absl::MakeConstSpan(target).subspan(offset[q], offset[q + 1] - offset[q]),
                          known.Tails(first[q], relation[q])});
+      if (candidates == nullptr) continue;
+      queries.back().among = candidates->Of(relation[q] % num_relations, asked[offset[q]].head);
     }
     return queries;
   }
@@ -72,17 +78,22 @@ QueryBlock TakeQueries(int64_t max_queries, absl::Span<const Asked>* asked) {
   return block;
 }
 
-RankValues Values(const Rank& rank, RankingConvention convention) {
+RankValues ValuesAmong(const Rank& rank, bool outside) {
   RankValues values;
   values.expected = 0.5 * static_cast<double>(1 + rank.candidates);
   values.nan = rank.nan;
+  values.optimistic = static_cast<double>(rank.optimistic());
+  values.realistic = rank.realistic();
+  values.pessimistic = static_cast<double>(rank.pessimistic());
+  values.outside = outside;
+  return values;
+}
+
+RankValues Values(const Rank& rank, RankingConvention convention) {
+  RankValues values = ValuesAmong(rank, /*outside=*/false);
   if (convention == RankingConvention::kTiepin) {
     values.optimistic = values.realistic = values.pessimistic =
         rank.nan ? 0.0 : static_cast<double>(rank.pessimistic());
-  } else {
-    values.optimistic = static_cast<double>(rank.optimistic());
-    values.realistic = rank.realistic();
-    values.pessimistic = static_cast<double>(rank.pessimistic());
   }
   return values;
 }
@@ -90,8 +101,13 @@ RankValues Values(const Rank& rank, RankingConvention convention) {
 template <typename T>
 class Ranker {
  public:
-  Ranker(const KgeScorer& scorer, const RankTriplesOptions& options, TripleRanks* ranks)
-      : scorer_(scorer), options_(options), ranks_(ranks), pool_(options.num_threads), table_(EntityTable<T>(scorer)) {}
+  Ranker(const KgeScorer& scorer, int32_t num_relations, const RankTriplesOptions& options, TripleRanks* ranks)
+      : scorer_(scorer),
+        num_relations_(num_relations),
+        options_(options),
+        ranks_(ranks),
+        pool_(options.num_threads),
+        table_(EntityTable<T>(scorer)) {}
 
   // Ranks targets in the position of the tail. asked: sorted.
   absl::Status RankTails(absl::Span<const Asked> asked, const KnownTails& known) {
@@ -104,17 +120,17 @@ class Ranker {
       scope.Add(Counter::kTriples, static_cast<int64_t>(block.asked.size()));
       hidden.resize(block.first.size() * scorer_.dim());
       RETURN_IF_ERROR(FillHidden<T>(scorer_, block.first, block.relation, absl::MakeSpan(hidden)));
-      const std::vector<RankingQuery> queries = block.Queries(known);
-      ASSIGN_OR_RETURN(const std::vector<Rank> ranks, TailRanks(hidden, queries));
+      const std::vector<RankingQuery> queries = block.Queries(known, options_.candidates, num_relations_);
+      ASSIGN_OR_RETURN(const RanksAmong ranks, TailRanks(hidden, queries));
       if (options_.convention == RankingConvention::kOriginal) {
         const std::vector<int64_t> position = SortPositions<T>(table_, hidden, queries, &pool_);
         for (size_t i = 0; i < position.size(); ++i) {
-          RankValues values = Values(ranks[i], options_.convention);
+          RankValues values = Values(ranks.all[i], options_.convention);
           values.optimistic = values.realistic = values.pessimistic = static_cast<double>(position[i]);
           Set(block.asked[i], values);
         }
       } else {
-        for (size_t i = 0; i < ranks.size(); ++i) Set(block.asked[i], Values(ranks[i], options_.convention));
+        SetAll(block, ranks);
       }
       Progress(block);
     }
@@ -167,7 +183,7 @@ class Ranker {
       for (const int32_t target : block.target) {
         row.push_back(static_cast<int32_t>(std::lower_bound(heads.begin(), heads.end(), target) - heads.begin()));
       }
-      const std::vector<RankingQuery> queries = block.Queries(known);
+      const std::vector<RankingQuery> queries = block.Queries(known, options_.candidates, num_relations_);
       const auto for_parts = [&](const std::function<void(const ScoreTable<T>& part, int64_t first)>& add) {
         for (int64_t first = 0; first < num; first += rows) {
           RETURN_IF_ERROR(CheckInterrupt());
@@ -177,8 +193,8 @@ class Ranker {
         }
         return absl::OkStatus();
       };
-      ASSIGN_OR_RETURN(const std::vector<Rank> ranks, HeadRanks(tails, queries, TableOf(kept), row, for_parts));
-      for (size_t i = 0; i < ranks.size(); ++i) Set(block.asked[i], Values(ranks[i], options_.convention));
+      ASSIGN_OR_RETURN(const RanksAmong ranks, HeadRanks(tails, queries, TableOf(kept), row, for_parts));
+      SetAll(block, ranks);
       Progress(block);
     }
     return absl::OkStatus();
@@ -195,15 +211,17 @@ class Ranker {
     return table;
   }
 
-  absl::StatusOr<std::vector<Rank>> TailRanks(absl::Span<const T> hidden, absl::Span<const RankingQuery> queries) {
-    if (options_.device != nullptr) return CountRanksOn<T>(options_.device, table_.num, hidden, queries);
-    return CountRanks<T>(table_, hidden, queries, &pool_);
+  absl::StatusOr<RanksAmong> TailRanks(absl::Span<const T> hidden, absl::Span<const RankingQuery> queries) {
+    if (options_.device == nullptr) return CountRanksAmong<T>(table_, hidden, queries, &pool_);
+    RanksAmong ranks;
+    ASSIGN_OR_RETURN(ranks.all, CountRanksOn<T>(options_.device, table_.num, hidden, queries));
+    return ranks;
   }
 
   // row: the rows of targets among the kept ones.
-  absl::StatusOr<std::vector<Rank>> HeadRanks(absl::Span<const T> tails, absl::Span<const RankingQuery> queries,
-                                              const ScoreTable<T>& kept, absl::Span<const int32_t> row,
-                                              const ForParts& for_parts) {
+  absl::StatusOr<RanksAmong> HeadRanks(absl::Span<const T> tails, absl::Span<const RankingQuery> queries,
+                                       const ScoreTable<T>& kept, absl::Span<const int32_t> row,
+                                       const ForParts& for_parts) {
     if (options_.device != nullptr) {
       SetEntities(kept, 0, options_.device);
       DeviceRankCounter<T> counter(options_.device, tails, queries, row);
@@ -211,7 +229,9 @@ class Ranker {
         SetEntities(part, first, options_.device);
         counter.Add(part.num);
       }));
-      return counter.Finish();
+      RanksAmong ranks;
+      ASSIGN_OR_RETURN(ranks.all, counter.Finish());
+      return ranks;
     }
     std::vector<T> own;
     for (size_t q = 0; q < queries.size(); ++q) {
@@ -225,6 +245,16 @@ class Ranker {
     return counter.Finish();
   }
 
+  void SetAll(const QueryBlock& block, const RanksAmong& ranks) {
+    for (size_t i = 0; i < ranks.all.size(); ++i) {
+      const Asked& asked = block.asked[i];
+      Set(asked, Values(ranks.all[i], options_.convention));
+      std::vector<RankValues>& among = asked.head ? ranks_->head_among : ranks_->tail_among;
+      if (among.empty()) continue;
+      const EntitySet* const set = options_.candidates->Of(asked.relation % num_relations_, asked.head);
+      among[asked.triple] = ValuesAmong(ranks.among[i], !set->Has(asked.target));
+    }
+  }
   void Set(const Asked& asked, const RankValues& values) {
     (asked.head ? ranks_->head : ranks_->tail)[asked.triple] = values;
   }
@@ -233,6 +263,7 @@ class Ranker {
   }
 
   const KgeScorer& scorer_;
+  const int32_t num_relations_;  // of the graph, without inverses
   const RankTriplesOptions& options_;
   TripleRanks* const ranks_;
   ThreadPool pool_;
@@ -283,7 +314,7 @@ absl::Status RankSplit(const KgeScorer& scorer, const KnowledgeGraph& graph, abs
   }
   SortAsked(&asked);
   scope.reset();
-  Ranker<T> ranker(scorer, options, ranks);
+  Ranker<T> ranker(scorer, num_relations, options, ranks);
   RETURN_IF_ERROR(ranker.RankTails(asked, *all_known));
   if (!heads || inverses) return absl::OkStatus();
 
@@ -335,12 +366,16 @@ absl::StatusOr<TripleRanks> RankTriples(const KgeScorer& scorer, const Knowledge
     }
     triples = chosen;
   }
-  const bool heads =
-      options.convention != RankingConvention::kTiepin &&
-      (options.direction == RankingDirection::kBoth || (options.direction == RankingDirection::kAuto && inverses));
+  const bool heads = RanksHeads(options, inverses);
   TripleRanks ranks;
   ranks.tail.resize(triples.size());
   if (heads) ranks.head.resize(triples.size());
+  if (options.candidates != nullptr) {
+    if (options.candidates->has(false)) ranks.tail_among.resize(triples.size());
+    if (options.candidates->has(true)) ranks.head_among.resize(triples.size());
+    ranks.candidates = options.candidates->description();
+    ranks.candidates_sha256 = options.candidates->sha256();
+  }
   RETURN_IF_ERROR(scorer.entities.dtype() == DType::kF64
                       ? RankSplit<double>(scorer, graph, triples, known, options, &ranks)
                       : RankSplit<float>(scorer, graph, triples, known, options, &ranks));

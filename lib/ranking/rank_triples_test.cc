@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <set>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -134,6 +135,106 @@ TYPED_TEST(RankTriplesTest, PartsHaveTheRanksOfTheWhole) {
       }
     }
     EXPECT_THAT(times, ::testing::Each(1));
+  }
+}
+
+// Ranks among candidates are by definition those in a graph where everything else is known; ranks among all entities
+// stay as they are. Heads go through inverses, or all heads are scored.
+TYPED_TEST(RankTriplesTest, AmongCandidatesEqualsTheDefinition) {
+  for (const bool inverses : {true, false}) {
+    const KnowledgeGraph graph = TestGraph(70, 3, inverses);
+    const TestModel<TypeParam> model(70, inverses ? 6 : 3, 4);
+    CandidateRule heads, tails;
+    heads.kind = CandidateRule::Kind::kListed;
+    for (int32_t e = 3; e < 70; e += 5) heads.entities.push_back(e);
+    tails.kind = CandidateRule::Kind::kListed;
+    for (int32_t e = 0; e < 70; e += 2) tails.entities.push_back(e);
+    const Candidates candidates(graph, {}, {0, 1, 2}, heads, tails);
+    RankTriplesOptions options;
+    options.direction = RankingDirection::kBoth;
+    const auto plain = RankTriples(model.Scorer(), graph, nullptr, options);
+    options.candidates = &candidates;
+    options.num_threads = 2;
+    const auto ranks = RankTriples(model.Scorer(), graph, nullptr, options);
+    ASSERT_TRUE(plain.ok() && ranks.ok()) << ranks.status();
+    const Facts facts = FactsOf(graph, RankingFilter::kAll);
+    int outside = 0;
+    for (size_t i = 0; i < graph.test.size(); ++i) {
+      const Triple t = graph.test[i];
+      ExpectSame(ranks->tail[i], plain->tail[i], "all, tail", i);
+      ExpectSame(ranks->head[i], plain->head[i], "all, head", i);
+      ExpectSame(ranks->tail_among[i],
+                 Define(
+                     70, t.tail, [&](int32_t e) { return model.Score(t.head, t.relation, e); },
+                     [&](int32_t e) {
+                       return e % 2 != 0 || facts.count({t.head, t.relation, e}) > 0;
+                     }),
+                 "tail", i);
+      ExpectSame(ranks->head_among[i],
+                 Define(
+                     70, t.head,
+                     [&](int32_t e) {
+                       return inverses ? model.Score(t.tail, 3 + t.relation, e) : model.Score(e, t.relation, t.tail);
+                     },
+                     [&](int32_t e) {
+                       return e % 5 != 3 || facts.count({e, t.relation, t.tail}) > 0;
+                     }),
+                 "head", i);
+      EXPECT_EQ(ranks->tail_among[i].outside, t.tail % 2 != 0);
+      EXPECT_EQ(ranks->head_among[i].outside, t.head % 5 != 3);
+      outside += ranks->tail_among[i].outside ? 1 : 0;
+    }
+    EXPECT_GT(outside, 0);
+    EXPECT_LT(outside, graph.test.size());
+    EXPECT_EQ(ranks->candidates, candidates.description());
+  }
+}
+
+// A graph small enough to rank by hand, with the entities in two orders. Scores of tails of h are 9 - 2 x place in
+// alphabetical order, but of b and c equal.
+TYPED_TEST(RankTriplesTest, KnownRanksInAnyOrderOfEntities) {
+  const std::vector<std::string> letters = {"a", "b", "c", "d", "e", "h"};
+  const std::vector<TypeParam> scores = {9, 7, 7, 3, 1, -1};
+  for (const std::vector<int32_t>& order : {std::vector<int32_t>{0, 1, 2, 3, 4, 5}, {4, 2, 5, 0, 3, 1}}) {
+    KnowledgeGraph graph;
+    std::vector<int32_t> id(6);
+    EntityTypesBuilder types;
+    TestModel<TypeParam> model(6, 1, 1);
+    model.relation = {1};
+    for (int32_t place = 0; place < 6; ++place) {
+      const int32_t letter = order[place];
+      id[letter] = place;
+      graph.entities.push_back(letters[letter]);
+      if (letter > 0 && letter < 5) types.Add(place, "consonant or e");
+      model.entity[place] = letter == 5 ? 1 : 0;  // only h asks
+      model.bias[place] = scores[letter];
+    }
+    graph.relations = {"r"};
+    graph.inverse_relations = false;
+    graph.train = {{id[5], 0, id[1]}, {id[0], 0, id[2]}, {id[0], 0, id[3]}};
+    graph.test = {{id[5], 0, id[2]}, {id[5], 0, id[3]}, {id[5], 0, id[0]}, {id[5], 0, id[4]}};
+    graph.entity_types = types.Build(6);
+    const auto ranks = [&](CandidateRule::Kind kind) {
+      CandidateRule rule;
+      rule.kind = kind;
+      const Candidates candidates(graph, graph.entity_types, {0}, CandidateRule(), rule);
+      RankTriplesOptions options;
+      options.filter = RankingFilter::kTrain;
+      options.candidates = &candidates;
+      return *RankTriples(model.Scorer(), graph, nullptr, options);
+    };
+    // Of c: behind a, since b is known. Of d: behind a and c. Of e: behind a, c and d.
+    const TripleRanks seen = ranks(CandidateRule::Kind::kSeen), typed = ranks(CandidateRule::Kind::kTypes);
+    const double all[] = {2, 3, 1, 4};
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(seen.tail[i].realistic, all[i]) << i;
+    // Training has b, c and d as tails, so that a and e are no candidates; of their types are b, c, d and e.
+    const double of_seen[] = {1, 2, 0, 0}, of_typed[] = {1, 2, 0, 3};
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(seen.tail_among[i].outside, of_seen[i] == 0) << i;
+      EXPECT_EQ(typed.tail_among[i].outside, of_typed[i] == 0) << i;
+      EXPECT_EQ(seen.tail_among[i].outside ? 0 : seen.tail_among[i].realistic, of_seen[i]) << i;
+      EXPECT_EQ(typed.tail_among[i].outside ? 0 : typed.tail_among[i].realistic, of_typed[i]) << i;
+    }
   }
 }
 

@@ -17,20 +17,50 @@ constexpr int kNumCategories = 5;
 // Sums of tail and head; "both" is the sum of the two.
 struct Directions {
   RankSums tail, head;
+  RankSums tail_among, head_among;
 };
+
+bool HasRanks(const RankSums& sums) { return sums.count + sums.outside > 0; }
 
 void AppendRows(absl::string_view grouping, absl::string_view group, const Directions& sums,
                 std::vector<RankingRow>* rows) {
-  const auto append = [&](absl::string_view direction, const RankSums& of) {
-    rows->push_back({std::string(grouping), std::string(group), std::string(direction), of});
+  const auto append = [&](absl::string_view direction, const RankSums& of, const RankSums& among) {
+    rows->push_back({std::string(grouping), std::string(group), std::string(direction), of, among});
   };
   if (sums.tail.count > 0 && sums.head.count > 0) {
-    RankSums both = sums.tail;
+    RankSums both = sums.tail, among;
     both.Add(sums.head);
-    append("both", both);
+    // Ranks of one side among candidates say nothing about both.
+    if (HasRanks(sums.tail_among) && HasRanks(sums.head_among)) {
+      among = sums.tail_among;
+      among.Add(sums.head_among);
+    }
+    append("both", both, among);
   }
-  if (sums.tail.count > 0) append("tail", sums.tail);
-  if (sums.head.count > 0) append("head", sums.head);
+  if (sums.tail.count > 0) append("tail", sums.tail, sums.tail_among);
+  if (sums.head.count > 0) append("head", sums.head, sums.head_among);
+}
+
+void AppendAmongHeader(absl::Span<const int64_t> hits_at, std::string* tsv) {
+  absl::StrAppend(tsv, "\tamong_count\tamong_outside\tamong_candidates\tamong_mr\tamong_mrr");
+  for (const int64_t k : hits_at) absl::StrAppend(tsv, "\tamong_hits@", k);
+  absl::StrAppend(tsv, "\tamong_mrr_optimistic\tamong_mrr_pessimistic\tamong_adjusted_mr");
+}
+
+void AppendAmong(const RankSums& s, absl::Span<const int64_t> hits_at, std::string* tsv) {
+  const size_t num_means = hits_at.size() + 6;
+  if (!HasRanks(s)) {
+    tsv->append(num_means + 2, '\t');
+    return;
+  }
+  absl::StrAppend(tsv, "\t", s.count, "\t", s.outside);
+  if (s.count == 0) {
+    tsv->append(num_means, '\t');
+    return;
+  }
+  absl::StrAppendFormat(tsv, "\t%.1f\t%.3f\t%.6f", s.mean_candidates(), s.mean_rank(), s.mrr());
+  for (size_t i = 0; i < hits_at.size(); ++i) absl::StrAppendFormat(tsv, "\t%.6f", s.hits_share(static_cast<int>(i)));
+  absl::StrAppendFormat(tsv, "\t%.6f\t%.6f\t%.6f", s.mrr_optimistic(), s.mrr_pessimistic(), s.adjusted_mean_rank());
 }
 
 // Counts the different (key, relation) of each relation.
@@ -51,6 +81,10 @@ std::vector<int64_t> CountKeys(absl::Span<const Triple> train, int64_t num_relat
 
 void RankSums::Add(const RankValues& values, absl::Span<const int64_t> hits_at) {
   hits.resize(hits_at.size());
+  if (values.outside) {
+    ++outside;
+    return;
+  }
   ++count;
   rank += values.realistic;
   expected += values.expected;
@@ -71,6 +105,7 @@ void RankSums::Add(const RankSums& other) {
   reciprocal_pessimistic += other.reciprocal_pessimistic;
   for (size_t i = 0; i < other.hits.size(); ++i) hits[i] += other.hits[i];
   nan += other.nan;
+  outside += other.outside;
 }
 
 absl::string_view RelationCategoryName(RelationCategory category) {
@@ -111,6 +146,8 @@ std::vector<RankingRow> ComputeRankingRows(absl::Span<const Triple> triples, con
   const ProfileScope scope(Stage::kMetrics);
   CHECK(ranks.tail.empty() || ranks.tail.size() == triples.size()) << ranks.tail.size() << " vs. " << triples.size();
   CHECK(ranks.head.empty() || ranks.head.size() == triples.size()) << ranks.head.size() << " vs. " << triples.size();
+  CHECK(ranks.tail_among.empty() || ranks.tail_among.size() == triples.size()) << ranks.tail_among.size();
+  CHECK(ranks.head_among.empty() || ranks.head_among.size() == triples.size()) << ranks.head_among.size();
   Directions all;
   std::vector<Directions> category(kNumCategories), relation(groups.relations.size());
   for (size_t i = 0; i < triples.size(); ++i) {
@@ -118,6 +155,8 @@ std::vector<RankingRow> ComputeRankingRows(absl::Span<const Triple> triples, con
     const auto add = [&](Directions* to) {
       if (!ranks.tail.empty()) to->tail.Add(ranks.tail[i], hits_at);
       if (!ranks.head.empty()) to->head.Add(ranks.head[i], hits_at);
+      if (!ranks.tail_among.empty()) to->tail_among.Add(ranks.tail_among[i], hits_at);
+      if (!ranks.head_among.empty()) to->head_among.Add(ranks.head_among[i], hits_at);
     };
     add(&all);
     if (!groups.categories.empty()) add(&category[static_cast<size_t>(groups.categories[r])]);
@@ -135,15 +174,20 @@ std::vector<RankingRow> ComputeRankingRows(absl::Span<const Triple> triples, con
 std::string RankingRowsToTsv(absl::Span<const RankingRow> rows, absl::Span<const int64_t> hits_at) {
   std::string tsv = "grouping\tgroup\tdirection\tcount\tmr\tmrr";
   for (const int64_t k : hits_at) absl::StrAppend(&tsv, "\thits@", k);
-  absl::StrAppend(&tsv, "\tmrr_optimistic\tmrr_pessimistic\tadjusted_mr\tnan\n");
+  absl::StrAppend(&tsv, "\tmrr_optimistic\tmrr_pessimistic\tadjusted_mr\tnan");
+  const bool among = std::any_of(rows.begin(), rows.end(), [](const RankingRow& row) { return HasRanks(row.among); });
+  if (among) AppendAmongHeader(hits_at, &tsv);
+  tsv += '\n';
   for (const RankingRow& row : rows) {
     const RankSums& s = row.sums;
     absl::StrAppendFormat(&tsv, "%s\t%s\t%s\t%d\t%.3f\t%.6f", row.grouping, TsvCell(row.group), row.direction, s.count,
                           s.mean_rank(), s.mrr());
     for (size_t i = 0; i < hits_at.size(); ++i)
       absl::StrAppendFormat(&tsv, "\t%.6f", s.hits_share(static_cast<int>(i)));
-    absl::StrAppendFormat(&tsv, "\t%.6f\t%.6f\t%.6f\t%d\n", s.mrr_optimistic(), s.mrr_pessimistic(),
+    absl::StrAppendFormat(&tsv, "\t%.6f\t%.6f\t%.6f\t%d", s.mrr_optimistic(), s.mrr_pessimistic(),
                           s.adjusted_mean_rank(), s.nan);
+    if (among) AppendAmong(row.among, hits_at, &tsv);
+    tsv += '\n';
   }
   return tsv;
 }

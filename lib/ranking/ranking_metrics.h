@@ -19,11 +19,18 @@ struct RankValues {
   double optimistic = 0, realistic = 0, pessimistic = 0;
   double expected = 0;  // realistic rank in a random order
   bool nan = false;     // the target's score was NaN
+  // Of a rank among candidates: the target is none of them. Metrics leave it out, because a place among drugs says
+  // nothing of what is no drug.
+  bool outside = false;
 };
 
 // Ranks of triples, [triples] per direction; empty if the direction was not ranked.
 struct TripleRanks {
   std::vector<RankValues> tail, head;
+  // Among the candidates of that side (candidates.h); empty if the direction was not ranked, or has none.
+  std::vector<RankValues> tail_among, head_among;
+  std::string candidates;         // what they are, for people: Candidates::description(); "" if there are none
+  std::string candidates_sha256;  // Candidates::sha256()
 };
 
 // Sums over ranks. MR, MRR and Hits@k use realistic ranks; a hit is a rank <= k.
@@ -33,6 +40,7 @@ struct RankSums {
   double reciprocal = 0, reciprocal_optimistic = 0, reciprocal_pessimistic = 0;
   std::vector<int64_t> hits;  // one for each element of hits_at
   int64_t nan = 0;
+  int64_t outside = 0;  // ranks that are left out: they are not in `count` or the other sums
 
   void Add(const RankValues& values, absl::Span<const int64_t> hits_at);
   // Adds sums that were made with the same hits_at.
@@ -44,6 +52,8 @@ struct RankSums {
   double hits_share(int i) const { return static_cast<double>(hits[i]) / static_cast<double>(count); }
   // Mean rank divided by that of a random order: 1 is no better than chance (Berrendorf et al., arXiv:2002.06914).
   double adjusted_mean_rank() const { return rank / expected; }
+  // Mean number of entities that were compared, the target included: a random order puts it in their middle.
+  double mean_candidates() const { return 2 * expected / static_cast<double>(count) - 1; }
 };
 
 // Category of a relation by the average numbers of tails per head and of heads per tail in training; "N" is 1.5 or more
@@ -60,6 +70,7 @@ struct RankingRow {
   std::string group;      // "" for all; "1-N"; the relation's name
   std::string direction;  // "both", "tail" (of queries for a tail) or "head"
   RankSums sums;
+  RankSums among;  // of ranks among candidates; nothing is counted, and nothing outside, without these
 };
 
 // Groups that get rows of their own.
@@ -73,7 +84,8 @@ struct RankingGroups {
 std::vector<RankingRow> ComputeRankingRows(absl::Span<const Triple> triples, const TripleRanks& ranks,
                                            absl::Span<const int64_t> hits_at, const RankingGroups& groups);
 
-// Returns a table with a header row and a row for each element of `rows`.
+// Returns a table with a header row and a row for each element of `rows`. If any has ranks among candidates, columns
+// for them follow the others; they are empty where no rank counts.
 std::string RankingRowsToTsv(absl::Span<const RankingRow> rows, absl::Span<const int64_t> hits_at);
 
 }  // namespace rutile

@@ -93,5 +93,42 @@ TEST(RankingMetricsTest, RowsSplitAndAddUp) {
   EXPECT_EQ(tails[0].direction, "tail");
 }
 
+TEST(RankingMetricsTest, RanksAmongCandidatesStandBesideTheOthers) {
+  const std::vector<Triple> triples = {{0, 0, 1}, {0, 1, 2}, {1, 0, 2}};
+  const std::vector<int64_t> hits_at = {1};
+  TripleRanks ranks;
+  ranks.tail = {Values(4, 4, 9), Values(2, 2, 9), Values(5, 5, 9)};
+  ranks.tail_among = {Values(2, 2, 3), Values(1, 1, 1), Values(1, 2, 5)};
+  ranks.tail_among[1].outside = true;
+  RankingGroups groups;
+  groups.relations = {"r", "s"};
+  const std::vector<RankingRow> rows = ComputeRankingRows(triples, ranks, hits_at, groups);
+  ASSERT_EQ(rows.size(), 3);
+  EXPECT_EQ(rows[0].sums.count, 3);
+  EXPECT_EQ(rows[0].among.count, 2);
+  EXPECT_EQ(rows[0].among.outside, 1);
+  EXPECT_DOUBLE_EQ(rows[0].among.mrr(), (1 / 2.0 + 1 / 1.5) / 2);
+  EXPECT_DOUBLE_EQ(rows[0].among.mean_candidates(), 4);
+  EXPECT_EQ(rows[2].among.count, 0);
+  EXPECT_EQ(RankingRowsToTsv(rows, hits_at),
+            "grouping\tgroup\tdirection\tcount\tmr\tmrr\thits@1\tmrr_optimistic\tmrr_pessimistic\tadjusted_mr\tnan\t"
+            "among_count\tamong_outside\tamong_candidates\tamong_mr\tamong_mrr\tamong_hits@1\tamong_mrr_optimistic\t"
+            "among_mrr_pessimistic\tamong_adjusted_mr\n"
+            "all\t\ttail\t3\t3.667\t0.316667\t0.000000\t0.316667\t0.316667\t0.733333\t0\t"
+            "2\t1\t4.0\t1.750\t0.583333\t0.000000\t0.750000\t0.500000\t0.700000\n"
+            "relation\tr\ttail\t2\t4.500\t0.225000\t0.000000\t0.225000\t0.225000\t0.900000\t0\t"
+            "2\t0\t4.0\t1.750\t0.583333\t0.000000\t0.750000\t0.500000\t0.700000\n"
+            "relation\ts\ttail\t1\t2.000\t0.500000\t0.000000\t0.500000\t0.500000\t0.400000\t0\t"
+            "0\t1\t\t\t\t\t\t\t\n");
+  // Where one side alone has candidates, both together have no such ranks.
+  ranks.head = ranks.tail;
+  const std::vector<RankingRow> both = ComputeRankingRows(triples, ranks, hits_at, {});
+  ASSERT_EQ(both.size(), 3);
+  EXPECT_EQ(both[0].among.count + both[0].among.outside, 0);
+  EXPECT_EQ(both[1].among.count, 2);
+  ranks.head_among = ranks.tail_among;
+  EXPECT_EQ(ComputeRankingRows(triples, ranks, hits_at, {})[0].among.count, 4);
+}
+
 }  // namespace
 }  // namespace rutile

@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/graph/triple.h"
@@ -32,6 +34,9 @@ constexpr Number kNumbers[] = {{"rank", &RankValues::realistic},
 
 std::string Name(const char* direction, const char* what) { return absl::StrCat(direction, "_", what); }
 
+// Names of the ranks among candidates.
+constexpr char kTailAmong[] = "tail_among", kHeadAmong[] = "head_among", kOutside[] = "outside";
+
 void SetRanks(const char* direction, const std::vector<RankValues>& ranks, NamedTensors* tensors) {
   const int64_t size = static_cast<int64_t>(ranks.size());
   for (const Number& number : kNumbers) {
@@ -46,6 +51,15 @@ void SetRanks(const char* direction, const std::vector<RankValues>& ranks, Named
   tensors->Set(Name(direction, "nan"), std::move(nan));
 }
 
+void SetRanksAmong(const char* direction, const std::vector<RankValues>& ranks, NamedTensors* tensors) {
+  if (ranks.empty()) return;
+  SetRanks(direction, ranks, tensors);
+  Tensor outside = Tensor::Zeros(DType::kBool, {static_cast<int64_t>(ranks.size())});
+  const absl::Span<bool> values = outside.mutable_values<bool>();
+  for (size_t i = 0; i < ranks.size(); ++i) values[i] = ranks[i].outside;
+  tensors->Set(Name(direction, kOutside), std::move(outside));
+}
+
 void GetRanks(const TensorFile& file, const char* direction, absl::Span<const int64_t> triples,
               std::vector<RankValues>* ranks) {
   for (const Number& number : kNumbers) {
@@ -54,6 +68,12 @@ void GetRanks(const TensorFile& file, const char* direction, absl::Span<const in
   }
   const absl::Span<const bool> nan = file.tensors.At(Name(direction, "nan")).values<bool>();
   for (size_t i = 0; i < triples.size(); ++i) (*ranks)[triples[i]].nan = nan[i];
+}
+
+void GetOutside(const TensorFile& file, const char* direction, absl::Span<const int64_t> triples,
+                std::vector<RankValues>* ranks) {
+  const absl::Span<const bool> outside = file.tensors.At(Name(direction, kOutside)).values<bool>();
+  for (size_t i = 0; i < triples.size(); ++i) (*ranks)[triples[i]].outside = outside[i];
 }
 
 // Checks that a direction is complete or absent; true if it is present.
@@ -66,6 +86,15 @@ absl::StatusOr<bool> HasDirection(const TensorFile& file, const char* direction)
                                                    "\" are there together or not at all"));
   }
   return has;
+}
+
+// Does this for the ranks among candidates.
+absl::StatusOr<bool> HasAmong(const TensorFile& file, const char* direction) {
+  ASSIGN_OR_RETURN(const bool has, HasDirection(file, direction));
+  const std::string name = Name(direction, kOutside);
+  if (file.tensors.Has(name) == has) return has;
+  return absl::InvalidArgumentError(absl::StrCat(file.path, ": tensors \"", name, "\" and \"", Name(direction, "nan"),
+                                                 "\" are there together or not at all"));
 }
 
 absl::StatusOr<RankTriplesOptions> OptionsOf(const TensorFile& file) {
@@ -91,11 +120,25 @@ absl::Status AddPart(const TensorFile& file, std::vector<uint8_t>* seen, StoredR
   }
   GetRanks(file, "tail", triples, &stored->ranks.tail);
   if (heads) GetRanks(file, "head", triples, &stored->ranks.head);
+  for (const auto& [direction, among] :
+       {std::pair<const char*, std::vector<RankValues>*>(kTailAmong, &stored->ranks.tail_among),
+        {kHeadAmong, &stored->ranks.head_among}}) {
+    ASSIGN_OR_RETURN(const bool has, HasAmong(file, direction));
+    if (has == among->empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(file.path, ": ranks among candidates are in some of the parts only"));
+    }
+    if (!has) continue;
+    GetRanks(file, direction, triples, among);
+    GetOutside(file, direction, triples, among);
+  }
   return absl::OkStatus();
 }
 
 std::vector<TensorRule> RankRules(const char* direction, bool required) {
-  const std::string of = absl::StrCat("of the ", direction);
+  const bool is_among = absl::EndsWith(direction, "_among");
+  const std::string of =
+      absl::StrCat("of the ", absl::StripSuffix(direction, "_among"), is_among ? " among candidates" : "");
   return {
       {Name(direction, "rank"), {DType::kF64}, {"T"}, required, absl::StrCat("rank ", of, ": in the middle of a tie")},
       {Name(direction, "optimistic"), {DType::kF64}, {"T"}, required, "before all that score as high"},
@@ -116,10 +159,20 @@ Schema* MakeSchema() {
                      {"direction", true, "as asked for: auto, tail or both"},
                      {"ranking_convention", true, "standard; tiepin or original, which are wrong"},
                      {"triples_sha256", true, "of the triples: ranks of others are refused"},
+                     {"candidates", false, "what targets are also ranked among, in words (`--candidates`)"},
+                     {"candidates_sha256", false, "of these sets of entities: parts with other ones are refused"},
                      {"shard", false, "\"i/n\": the i-th of n parts"},
                  }};
   for (const bool tail : {true, false}) {
     for (TensorRule& rule : RankRules(tail ? "tail" : "head", tail)) schema->tensors.push_back(std::move(rule));
+  }
+  for (const char* direction : {kTailAmong, kHeadAmong}) {
+    for (TensorRule& rule : RankRules(direction, false)) schema->tensors.push_back(std::move(rule));
+    schema->tensors.push_back({Name(direction, kOutside),
+                               {DType::kBool},
+                               {"T"},
+                               false,
+                               "whether the target is no candidate: metrics leave it out"});
   }
   return schema;
 }
@@ -143,6 +196,8 @@ absl::Status WriteRanks(absl::string_view path, const KnowledgeGraph& graph, con
   tensors.Set("triple", Tensor::Of(triples));
   SetRanks("tail", ranks.tail, &tensors);
   if (!ranks.head.empty()) SetRanks("head", ranks.head, &tensors);
+  SetRanksAmong(kTailAmong, ranks.tail_among, &tensors);
+  SetRanksAmong(kHeadAmong, ranks.head_among, &tensors);
   Metadata all = metadata;
   all["kind"] = RanksSchema().kind;
   all["split"] = std::string(GraphSplitName(options.split));
@@ -150,6 +205,10 @@ absl::Status WriteRanks(absl::string_view path, const KnowledgeGraph& graph, con
   all["direction"] = std::string(RankingDirectionName(options.direction));
   all["ranking_convention"] = std::string(RankingConventionName(options.convention));
   all["triples_sha256"] = TriplesSha256(graph);
+  if (!ranks.candidates.empty()) {
+    all["candidates"] = ranks.candidates;
+    all["candidates_sha256"] = ranks.candidates_sha256;
+  }
   return WriteTensorFile(path, all, tensors);
 }
 
@@ -162,8 +221,9 @@ absl::StatusOr<StoredRanks> ReadRanks(absl::Span<const std::string> paths, const
     RETURN_IF_ERROR(CheckSchema(RanksSchema(), file).status());
     files.push_back(std::move(file));
   }
-  RETURN_IF_ERROR(
-      OrderParts(files, {"kind", "split", "filter", "direction", "ranking_convention", "triples_sha256"}).status());
+  RETURN_IF_ERROR(OrderParts(files, {"kind", "split", "filter", "direction", "ranking_convention", "candidates",
+                                     "candidates_sha256", "triples_sha256"})
+                      .status());
   const TensorFile& first = files[0];
   if (first.metadata.at("triples_sha256") != TriplesSha256(graph)) {
     return absl::InvalidArgumentError(absl::StrCat(first.path, ": has ranks of other triples than these"));
@@ -179,6 +239,21 @@ absl::StatusOr<StoredRanks> ReadRanks(absl::Span<const std::string> paths, const
   ASSIGN_OR_RETURN(const bool heads, HasDirection(first, "head"));
   stored.ranks.tail.resize(size);
   if (heads) stored.ranks.head.resize(size);
+  ASSIGN_OR_RETURN(const bool tails_among, HasAmong(first, kTailAmong));
+  ASSIGN_OR_RETURN(const bool heads_among, HasAmong(first, kHeadAmong));
+  if (tails_among) stored.ranks.tail_among.resize(size);
+  if (heads_among) stored.ranks.head_among.resize(size);
+  if (tails_among || heads_among) {
+    for (const auto& [key, value] : {std::pair<const char*, std::string*>("candidates", &stored.ranks.candidates),
+                                     {"candidates_sha256", &stored.ranks.candidates_sha256}}) {
+      const auto found = first.metadata.find(key);
+      if (found == first.metadata.end()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(first.path, ": has ranks among candidates, but no metadata \"", key, "\""));
+      }
+      *value = found->second;
+    }
+  }
   std::vector<uint8_t> seen(size);
   for (const TensorFile& file : files) RETURN_IF_ERROR(AddPart(file, &seen, &stored));
   for (size_t i = 0; i < size; ++i) {

@@ -51,7 +51,8 @@ void ExpectSame(const RankValues& a, const RankValues& b) {
 }
 
 // Ranks of shard i of n; 0 of 1 are all ranks without a shard number.
-std::string Write(int shard, int num_shards, bool heads = true, RankTriplesOptions options = {}) {
+std::string Write(int shard, int num_shards, bool heads = true, RankTriplesOptions options = {}, bool among = false,
+                  const std::string& sets = "sets") {
   const KnowledgeGraph graph = Graph();
   Metadata metadata = {{"inputs", absl::StrCat("{\"m\":\"", Sha256Hex("weights"), "\"}")}};
   if (shard > 0) {
@@ -63,10 +64,34 @@ std::string Write(int shard, int num_shards, bool heads = true, RankTriplesOptio
     if (shard > 0 && std::find(options.triples->begin(), options.triples->end(), i) == options.triples->end()) continue;
     ranks.tail.push_back(Values(i, 0));
     if (heads) ranks.head.push_back(Values(i, 0.5));
+    if (!among) continue;
+    ranks.tail_among.push_back(Values(i, 0.25));
+    ranks.tail_among.back().outside = i % 2 == 0;
+    ranks.candidates = "tails among some";
+    ranks.candidates_sha256 = Sha256Hex(sets);
   }
   const std::string path = absl::StrCat(::testing::TempDir(), "/ranks-", shard);
   EXPECT_EQ(WriteRanks(path, graph, options, ranks, metadata), absl::OkStatus());
   return path;
+}
+
+TEST(RanksFileTest, RanksAmongCandidates) {
+  const auto read = ReadRanks({Write(2, 2, true, {}, true), Write(1, 2, true, {}, true)}, Graph(), Model());
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_EQ(read->ranks.tail_among.size(), kTriples);
+  for (int64_t i = 0; i < kTriples; ++i) {
+    ExpectSame(read->ranks.tail[i], Values(i, 0));
+    ExpectSame(read->ranks.tail_among[i], Values(i, 0.25));
+    EXPECT_EQ(read->ranks.tail_among[i].outside, i % 2 == 0);
+  }
+  EXPECT_TRUE(read->ranks.head_among.empty());
+  EXPECT_EQ(read->ranks.candidates, "tails among some");
+  EXPECT_EQ(read->ranks.candidates_sha256, Sha256Hex("sets"));
+  // Parts with other candidates, or some without.
+  const auto other = ReadRanks({Write(1, 2, true, {}, true), Write(2, 2, true, {}, true, "others")}, Graph(), Model());
+  EXPECT_THAT(std::string(other.status().message()), HasSubstr("candidates_sha256"));
+  const auto without = ReadRanks({Write(1, 2, true, {}, true), Write(2, 2)}, Graph(), Model());
+  EXPECT_THAT(std::string(without.status().message()), HasSubstr("candidates"));
 }
 
 TEST(RanksFileTest, PartsAreReadBackToTheBit) {

@@ -1,6 +1,7 @@
 #include "lib/ranking/score_kernel.h"
 
 #include <algorithm>
+#include <cstring>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/ranking/score_kernel.cc"
@@ -137,6 +138,27 @@ void Count(const T* scores, int64_t n, T target, int64_t* greater, int64_t* equa
   *equal += static_cast<int64_t>(same);
 }
 
+template <typename T>
+void Keep(const T* HWY_RESTRICT scores, int64_t n, const uint64_t* bits, int64_t first, T left_out,
+          T* HWY_RESTRICT kept) {
+  const hn::ScalableTag<T> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto other = hn::Set(d, left_out);
+  const auto bits_from = [bits](int64_t entity) {
+    const int shift = static_cast<int>(entity % 64);
+    const uint64_t low = bits[entity / 64] >> shift;
+    return shift == 0 ? low : low | bits[entity / 64 + 1] << (64 - shift);
+  };
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const uint64_t some = bits_from(first + i);
+    uint8_t bytes[sizeof(some)];
+    std::memcpy(bytes, &some, sizeof(some));
+    hn::StoreU(hn::IfThenElse(hn::LoadMaskBits(d, bytes), hn::LoadU(d, scores + i), other), d, kept + i);
+  }
+  for (; i < n; ++i) kept[i] = (bits_from(first + i) & 1) != 0 ? scores[i] : left_out;
+}
+
 int WidthF32() { return Width<float>(); }
 int WidthF64() { return Width<double>(); }
 int Rows() { return kRows; }
@@ -170,6 +192,12 @@ void CountF32(const float* scores, int64_t n, float target, int64_t* greater, in
 void CountF64(const double* scores, int64_t n, double target, int64_t* greater, int64_t* equal) {
   Count(scores, n, target, greater, equal);
 }
+void KeepF32(const float* scores, int64_t n, const uint64_t* bits, int64_t first, float left_out, float* kept) {
+  Keep(scores, n, bits, first, left_out, kept);
+}
+void KeepF64(const double* scores, int64_t n, const uint64_t* bits, int64_t first, double left_out, double* kept) {
+  Keep(scores, n, bits, first, left_out, kept);
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace rutile
@@ -192,6 +220,8 @@ HWY_EXPORT(SomeF32);
 HWY_EXPORT(SomeF64);
 HWY_EXPORT(CountF32);
 HWY_EXPORT(CountF64);
+HWY_EXPORT(KeepF32);
+HWY_EXPORT(KeepF64);
 
 template <>
 int PanelWidth<float>() {
@@ -252,6 +282,16 @@ void CountScores<float>(const float* scores, int64_t n, float target, int64_t* g
 template <>
 void CountScores<double>(const double* scores, int64_t n, double target, int64_t* greater, int64_t* equal) {
   HWY_DYNAMIC_DISPATCH(CountF64)(scores, n, target, greater, equal);
+}
+template <>
+void KeepScores<float>(const float* scores, int64_t n, const uint64_t* bits, int64_t first, float left_out,
+                       float* kept) {
+  HWY_DYNAMIC_DISPATCH(KeepF32)(scores, n, bits, first, left_out, kept);
+}
+template <>
+void KeepScores<double>(const double* scores, int64_t n, const uint64_t* bits, int64_t first, double left_out,
+                        double* kept) {
+  HWY_DYNAMIC_DISPATCH(KeepF64)(scores, n, bits, first, left_out, kept);
 }
 
 }  // namespace rutile

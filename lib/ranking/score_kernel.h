@@ -45,6 +45,11 @@ void ScoreSome(const T* hidden, const T* table, int64_t dim, const T* bias, cons
 template <typename T>
 void CountScores(const T* scores, int64_t n, T target, int64_t* greater, int64_t* equal);
 
+// Copies the scores [n] of the entities first .. first + n - 1 to `kept` [n], with left_out in the place of those that
+// are not in a set, whose bits are those of EntitySet::bits().
+template <typename T>
+void KeepScores(const T* scores, int64_t n, const uint64_t* bits, int64_t first, T left_out, T* kept);
+
 }  // namespace rutile
 
 #endif  // RUTILE_LIB_RANKING_SCORE_KERNEL_H_

@@ -7,6 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
+#include "lib/ranking/entity_set.h"
 #include "lib/testing/for_each_target.h"
 
 namespace rutile {
@@ -84,6 +85,32 @@ TYPED_TEST(ScoreKernelTest, CountsGreaterAndEqualAndNeverNan) {
         CountScores(scores.data(), n, target, &g, &e);
         EXPECT_EQ(g, greater + 10) << n << " " << target;
         EXPECT_EQ(e, equal + 20) << n << " " << target;
+      }
+    }
+  });
+}
+
+TYPED_TEST(ScoreKernelTest, KeepsTheScoresOfASet) {
+  using T = TypeParam;
+  constexpr int64_t kNum = 300;
+  RandomStream stream(2, "set");
+  std::vector<int32_t> members;
+  std::vector<T> scores;
+  for (int32_t e = 0; e < kNum; ++e) {
+    if (stream.Below(2) == 0) members.push_back(e);
+    scores.push_back(static_cast<T>(e));
+  }
+  const EntitySet set(kNum, members);
+  ForEachTarget([&] {
+    for (const int64_t first : {0, 1, 5, 63, 64, 100, 299}) {
+      for (const int64_t n : {0, 1, 7, 16, 17, 64, 65, 200}) {
+        if (first + n > kNum) continue;
+        std::vector<T> kept(n + 1, T{7});
+        KeepScores(scores.data() + first, n, set.bits(), first, T{-1}, kept.data());
+        for (int64_t i = 0; i < n; ++i) {
+          EXPECT_EQ(kept[i], set.Has(static_cast<int32_t>(first + i)) ? scores[first + i] : T{-1}) << first << " " << i;
+        }
+        EXPECT_EQ(kept[n], T{7});
       }
     }
   });

@@ -21,13 +21,16 @@ bool Better(const ScoredEntity& a, const ScoredEntity& b) {
 
 template <typename T>
 TopCollector<T>::TopCollector(absl::Span<const T> query, int64_t dim, int64_t k,
-                              absl::Span<const absl::Span<const int32_t>> left_out)
+                              absl::Span<const absl::Span<const int32_t>> left_out,
+                              absl::Span<const EntitySet* const> among)
     : query_(query),
       dim_(dim),
       k_(static_cast<size_t>(k)),
       left_out_(left_out),
+      among_(among),
       states_(query.size() / dim, {{}, 0, -std::numeric_limits<double>::infinity(), 0}) {
   CHECK(k > 0) << k;
+  CHECK(among.empty() || among.size() == states_.size()) << among.size() << " vs. " << states_.size();
   CHECK(left_out.empty() || left_out.size() == states_.size()) << left_out.size() << " vs. " << states_.size();
 }
 
@@ -37,6 +40,7 @@ void TopCollector<T>::Add(const ScoreTable<T>& part, int64_t first, ThreadPool* 
   SweepScores<T>(part, query_, pool, [&](int64_t q, int64_t begin, absl::Span<const T> scores, int) {
     State& state = states_[q];
     const absl::Span<const int32_t> left_out = left_out_.empty() ? absl::Span<const int32_t>() : left_out_[q];
+    const EntitySet* const among = among_.empty() ? nullptr : among_[q];
     double block_max = state.max;
     for (const T score : scores) block_max = score > block_max ? score : block_max;
     if (block_max > state.max) {
@@ -50,6 +54,7 @@ void TopCollector<T>::Add(const ScoreTable<T>& part, int64_t first, ThreadPool* 
         ++state.cursor;
         continue;
       }
+      if (among != nullptr && !among->Has(candidate.entity)) continue;
       if (state.heap.size() == k_) {
         if (!Better(candidate, state.heap.front())) continue;
         std::pop_heap(state.heap.begin(), state.heap.end(), Better);

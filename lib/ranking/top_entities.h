@@ -8,6 +8,7 @@
 
 #include "absl/types/span.h"
 #include "lib/base/parallel_for.h"
+#include "lib/ranking/entity_set.h"
 #include "lib/ranking/score_sweep.h"
 
 namespace rutile {
@@ -28,9 +29,10 @@ struct TopEntities {
 template <typename T>
 class TopCollector {
  public:
-  // query: [Q, dim]. left_out: [Q] ascending ids that are not among the best, or empty. The data of all spans must live
-  // as long as the collector.
-  TopCollector(absl::Span<const T> query, int64_t dim, int64_t k, absl::Span<const absl::Span<const int32_t>> left_out);
+  // query: [Q, dim]. left_out: [Q] ascending ids that are not among the best, or empty. among: [Q] the entities that
+  // the best are taken from, null for all; or empty. The data of all spans must live as long as the collector.
+  TopCollector(absl::Span<const T> query, int64_t dim, int64_t k, absl::Span<const absl::Span<const int32_t>> left_out,
+               absl::Span<const EntitySet* const> among = {});
 
   // Adds entities first .. first + part.num - 1. Every entity must be added once, in ascending order.
   void Add(const ScoreTable<T>& part, int64_t first, ThreadPool* pool);
@@ -49,6 +51,7 @@ class TopCollector {
   const int64_t dim_;
   const size_t k_;
   const absl::Span<const absl::Span<const int32_t>> left_out_;
+  const absl::Span<const EntitySet* const> among_;
   std::vector<State> states_;  // [Q]
 };
 

@@ -53,6 +53,25 @@ TEST(TopEntitiesTest, EqualsASortedList) {
   }
 }
 
+// The best of a set, without those left out; the softmax is over all.
+TEST(TopEntitiesTest, AmongASet) {
+  const std::vector<double> scores = {5, 4, 3, 2, 1}, query = {1, 1};
+  const std::vector<int32_t> left_out = {3};
+  const std::vector<absl::Span<const int32_t>> both = {left_out, {}};
+  const EntitySet set(5, {1, 3, 4});
+  const std::vector<const EntitySet*> among = {&set, nullptr};
+  ThreadPool pool(1);
+  TopCollector<double> collector(query, 1, 4, both, among);
+  collector.Add(Column(absl::MakeConstSpan(scores).subspan(0, 2)), 0, &pool);
+  collector.Add(Column(absl::MakeConstSpan(scores).subspan(2)), 2, &pool);
+  const std::vector<TopEntities> top = collector.Finish();
+  ASSERT_EQ(top[0].best.size(), 2);
+  EXPECT_EQ(top[0].best[0].entity, 1);
+  EXPECT_EQ(top[0].best[1].entity, 4);
+  EXPECT_EQ(top[1].best.size(), 4);
+  EXPECT_EQ(top[0].log_sum_exp, top[1].log_sum_exp);
+}
+
 TEST(TopEntitiesTest, LogSumExpDoesNotOverflow) {
   const std::vector<double> scores = {1000, 998, 1000, -1e30}, query = {1};
   ThreadPool pool(1);

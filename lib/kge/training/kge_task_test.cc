@@ -385,7 +385,11 @@ TEST(KgeTaskTest, ConfigSaysWhatDecidesARun) {
 }
 
 TEST(KgeTaskTest, WritesAModelThatIsReadBack) {
-  const std::unique_ptr<KgeTask> task = MakeTask(Options());
+  auto graph = std::make_shared<KnowledgeGraph>(*Ring());
+  EntityTypesBuilder types;
+  types.Add(1, "bead");
+  graph->entity_types = types.Build(graph->num_entities());
+  const std::unique_ptr<KgeTask> task = *KgeTask::Create(graph, nullptr, Options(), 1);
   const Tensor parameters = task->InitialParameters(2);
   const std::string path = absl::StrCat(::testing::TempDir(), "/task_model.safetensors");
   ASSERT_TRUE(task->WriteModel(path, parameters, {{"epoch", "4"}}).ok());
@@ -393,6 +397,7 @@ TEST(KgeTaskTest, WritesAModelThatIsReadBack) {
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_EQ(model->parameters.ToDoubles(), parameters.ToDoubles());
   EXPECT_EQ(model->names.entities, Ring()->entities);
+  EXPECT_EQ(model->names.entity_types, graph->entity_types);
   EXPECT_EQ(model->metadata.at("epoch"), "4");
   EXPECT_TRUE(CheckSameVocabulary(*model, *Ring()).ok());
 }
