@@ -13,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "lib/base/file.h"
@@ -29,6 +30,8 @@
 #include "lib/kge/model/kge_import.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/training/model_scorer.h"
+#include "lib/ranking/candidates.h"
+#include "lib/ranking/entity_set.h"
 #include "lib/ranking/gpu/counting_device.h"
 #include "lib/ranking/gpu/cuda_counting_device.h"
 #include "lib/ranking/link_prediction.h"
@@ -42,6 +45,7 @@
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
+#include "tools/evaluate/candidate_flags.h"
 #include "tools/evaluate/common_flags.h"
 #include "tools/evaluate/kge_outputs.h"
 #include "tools/evaluate/models.h"
@@ -109,6 +113,12 @@ absl::Status CheckFlags(const EvaluateShard& shard) {
   RETURN_IF_ERROR(RefuseFlagsFor(FlagDomain::kPotentials, "with a knowledge-graph model"));
   if (shard.is_part()) {
     RETURN_IF_ERROR(RefuseFlags("with --shard, which judges nothing", {"hits_at", "per_relation", "min_mrr"}));
+  }
+  if (ListsTypes()) {
+    return RefuseFlags("with --list_types",
+                       {"candidates", "head_candidates", "tail_candidates", "queries", "top_k", "probabilities",
+                        "known", "shard", "split", "filter", "direction", "ranking_convention", "device", "hits_at",
+                        "per_relation", "min_mrr", "output_dir", "threads"});
   }
   if (FLAGS_queries.empty()) return RefuseFlags("without --queries", {"top_k", "probabilities", "known"});
   return RefuseFlags("with --queries", {"shard", "split", "filter", "direction", "ranking_convention", "device",
@@ -186,9 +196,42 @@ absl::Status Predict(const TrainedKge& model, const KgeScorer& scorer, const Kno
   const KgeLoss loss = model.shape.options.loss;
   options.softmax = loss == KgeLoss::kOneVsAll || loss == KgeLoss::kKvsAll;
   options.num_threads = ThreadsFromFlags();
+  std::vector<int32_t> relations;
+  CandidateSides sides = {false, false};
+  for (const LinkQuery& query : queries) {
+    relations.push_back(query.relation);
+    (query.for_head ? sides.head : sides.tail) = true;
+  }
+  ASSIGN_OR_RETURN(const std::optional<Candidates> candidates,
+                   CandidatesFromFlags(graph, ChooseTypes(graph, model.names), relations, sides));
+  if (candidates.has_value()) {
+    options.candidates = &*candidates;
+    PrintMessage(absl::StrCat("answers: ", candidates->description()));
+  }
+  for (size_t q = 0; candidates.has_value() && q < queries.size(); ++q) {
+    const EntitySet* const among = candidates->Of(queries[q].relation, queries[q].for_head);
+    if (among == nullptr || among->size() > 0) continue;
+    PrintWarning(absl::StrCat("question ", q + 1, " has no candidate, and so no answer: training has none for the ",
+                              queries[q].for_head ? "heads" : "tails", " of this relation"));
+  }
   ASSIGN_OR_RETURN(const std::vector<std::vector<LinkAnswer>> answers, PredictLinks(scorer, graph, queries, options));
   std::cout << LinkPredictionsToTsv(graph, queries, answers, FLAGS_probabilities);
   return absl::OkStatus();
+}
+
+// Returns how many targets metrics among candidates leave out; "" if there are none.
+std::string OutsideNote(absl::Span<const RankingRow> rows) {
+  int64_t outside = 0;
+  std::vector<std::string> parts;
+  for (const RankingRow& row : rows) {
+    if (row.grouping != "all" || row.direction == "both" || row.among.outside == 0) continue;
+    outside += row.among.outside;
+    parts.push_back(absl::StrCat(row.among.outside, " of ", row.sums.count, " ", row.direction, "s"));
+  }
+  if (outside == 0) return "";
+  return absl::StrCat(absl::StrJoin(parts, " and "),
+                      " are no candidates themselves: they are left out of the metrics among candidates (column "
+                      "among_outside), which therefore are of fewer queries than the others");
 }
 
 // Returns remarks that readers of the numbers need; they go to standard error and into the report.
@@ -216,6 +259,7 @@ std::vector<std::string> Notes(const KgeEvaluation& evaluation, const TrainedKge
         nan, " of ", count, " targets have NaN as score: ",
         options.convention == RankingConvention::kStandard ? "they rank last" : "the convention favors them"));
   }
+  if (std::string note = OutsideNote(evaluation.rows); !note.empty()) notes.push_back(std::move(note));
   return notes;
 }
 
@@ -234,9 +278,15 @@ absl::Status Rank(const TrainedKge& model, const KnowledgeGraph& graph, const Kn
     }
   }
   const KgeScorer scorer = MakeScorer(model.shape, model.parameters, ThreadsFromFlags());
+  std::vector<int32_t> relations;
+  for (const Triple& triple : SplitTriples(graph, evaluation->options.split)) relations.push_back(triple.relation);
+  const bool heads = RanksHeads(evaluation->options, scorer.num_relations == 2 * graph.num_relations());
+  ASSIGN_OR_RETURN(const std::optional<Candidates> candidates,
+                   CandidatesFromFlags(graph, ChooseTypes(graph, model.names), relations, {heads, true}));
   ProgressBar progress("evaluate", -1, FLAGS_progress);
   RankTriplesOptions options = evaluation->options;
   options.device = device.get();
+  if (candidates.has_value()) options.candidates = &*candidates;
   options.on_progress = [&](int64_t triples) { progress.Add(triples); };
   ASSIGN_OR_RETURN(evaluation->ranks, RankTriples(scorer, graph, known, options));
   progress.Finish();
@@ -251,6 +301,9 @@ absl::Status Judge(const ToolRun& run, const std::vector<std::string>& inputs, c
   evaluation.rows =
       ComputeRankingRows(SplitTriples(graph, options.split), evaluation.ranks, evaluation.hits_at, groups);
   evaluation.notes = Notes(evaluation, model);
+  if (!evaluation.ranks.candidates.empty()) {
+    PrintMessage(absl::StrCat("also ranked: ", evaluation.ranks.candidates));
+  }
   for (const std::string& note : evaluation.notes) PrintWarning(note);
   std::vector<RankingRow> printed;
   for (const RankingRow& row : evaluation.rows) {
@@ -314,6 +367,10 @@ absl::Status EvaluateKge(const ToolRun& run) {
   if (!more.empty() && !ranked) {
     ASSIGN_OR_RETURN(known, ReadKnownTails(more[0], *graph));
   }
+  if (ListsTypes()) {
+    std::cout << TypesTable(*graph, ChooseTypes(*graph, model.names));
+    return absl::OkStatus();
+  }
   if (!FLAGS_queries.empty()) {
     if (ranked) return absl::InvalidArgumentError(absl::StrCat(more[0], ": ranks have no effect with --queries"));
     return Predict(model, MakeScorer(model.shape, model.parameters, ThreadsFromFlags()), *graph);
@@ -327,13 +384,16 @@ absl::Status EvaluateKge(const ToolRun& run) {
   std::vector<std::string> inputs = {run.args[1]};
   if (ranked) {
     RETURN_IF_ERROR(RefuseFlags("on ranks, which are made already",
-                                {"shard", "split", "filter", "direction", "ranking_convention", "device", "threads"}));
+                                {"shard", "split", "filter", "direction", "ranking_convention", "device", "candidates",
+                                 "head_candidates", "tail_candidates", "threads"}));
     ASSIGN_OR_RETURN(StoredRanks stored, ReadRanks(more, *graph, run.args[0]));
     evaluation.options = std::move(stored.options);
     evaluation.ranks = std::move(stored.ranks);
     inputs.insert(inputs.end(), more.begin(), more.end());
   } else {
     RETURN_IF_ERROR(Rank(model, *graph, known.has_value() ? &*known : nullptr, shard, &evaluation));
+    const std::vector<std::string> files = CandidateFiles(ChooseTypes(*graph, model.names));
+    inputs.insert(inputs.end(), files.begin(), files.end());
   }
   if (!shard.is_part()) return Judge(run, inputs, model, *graph, std::move(evaluation));
   RETURN_IF_ERROR(WriteRanksOfShard(FLAGS_output_dir, run, inputs, shard, *graph, evaluation));

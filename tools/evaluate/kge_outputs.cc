@@ -19,22 +19,35 @@ constexpr size_t kMostRelations = 50;  // in the report; metrics.tsv has all
 
 std::string Share(double share) { return absl::StrFormat("%.4f", share); }
 
-HtmlTable MetricsHtml(absl::Span<const RankingRow> rows, absl::Span<const int64_t> hits_at) {
+// Makes the table of ranks among all entities, or of those among candidates.
+HtmlTable MetricsHtml(absl::Span<const RankingRow> rows, absl::Span<const int64_t> hits_at,
+                      RankSums RankingRow::*sums = &RankingRow::sums) {
   HtmlTable table;
+  const bool is_among = sums == &RankingRow::among;
   table.caption =
       "MR, MRR and Hits@k of realistic ranks: a target that ties stands in the middle of its equals. Adjusted MR: mean "
       "rank over that of a random order.";
+  if (is_among) {
+    table.caption =
+        "Ranks among candidates. Outside: targets that are none, which are left out of queries. Candidates: entities "
+        "that were compared, on average.";
+  }
   table.columns = {
       {"group", "", true}, {"asked for", "", true}, {"queries", "", false}, {"MR", "", false}, {"MRR", "", false}};
   for (const int64_t k : hits_at) table.columns.push_back({absl::StrCat("Hits@", k), "", false});
   table.columns.insert(table.columns.end(),
                        {{"MRR, optimistic", "", false}, {"MRR, pessimistic", "", false}, {"adjusted MR", "", false}});
+  if (is_among) table.columns.insert(table.columns.end(), {{"outside", "", false}, {"candidates", "", false}});
   for (const RankingRow& row : rows) {
-    const RankSums& s = row.sums;
+    const RankSums& s = row.*sums;
+    if (s.count == 0) continue;
     std::vector<std::string> cells = {row.grouping == "all" ? "all" : row.group, row.direction, absl::StrCat(s.count),
                                       absl::StrFormat("%.1f", s.mean_rank()), Share(s.mrr())};
     for (size_t i = 0; i < hits_at.size(); ++i) cells.push_back(Share(s.hits_share(static_cast<int>(i))));
     cells.insert(cells.end(), {Share(s.mrr_optimistic()), Share(s.mrr_pessimistic()), Share(s.adjusted_mean_rank())});
+    if (is_among) {
+      cells.insert(cells.end(), {absl::StrCat(s.outside), absl::StrFormat("%.1f", s.mean_candidates())});
+    }
     table.rows.push_back(std::move(cells));
   }
   return table;
@@ -64,6 +77,7 @@ HtmlTable Facts(const TrainedKge& model, const KnowledgeGraph& graph, const KgeE
                                                 graph.test.size(), " test")});
   table.rows.push_back({"ranked", std::string(GraphSplitName(evaluation.options.split))});
   table.rows.push_back({"left out of comparisons", std::string(RankingFilterName(evaluation.options.filter))});
+  if (!evaluation.ranks.candidates.empty()) table.rows.push_back({"also ranked", evaluation.ranks.candidates});
   return table;
 }
 
@@ -105,11 +119,17 @@ absl::Status WriteKgeOutputs(const std::string& directory, const ToolRun& run, c
   for (const std::string& note : evaluation.notes) html.AddParagraph(note);
   html.AddTable(Facts(model, graph, evaluation));
   html.AddSection("Ranks");
-  html.AddTable(MetricsHtml(RowsOf(evaluation, "all"), evaluation.hits_at));
+  const auto add_metrics = [&](const std::vector<RankingRow>& rows) {
+    html.AddTable(MetricsHtml(rows, evaluation.hits_at));
+    if (!evaluation.ranks.candidates.empty()) {
+      html.AddTable(MetricsHtml(rows, evaluation.hits_at, &RankingRow::among));
+    }
+  };
+  add_metrics(RowsOf(evaluation, "all"));
   html.AddSection("By category of relation");
   html.AddParagraph(
       "1-N: a head has 1.5 tails or more on average over the training triples; N-1: a tail has as many heads.");
-  html.AddTable(MetricsHtml(RowsOf(evaluation, "category"), evaluation.hits_at));
+  add_metrics(RowsOf(evaluation, "category"));
   html.AddSection("By relation");
   std::vector<RankingRow> relations = RowsOf(evaluation, "relation");
   std::stable_sort(relations.begin(), relations.end(),
@@ -119,7 +139,7 @@ absl::Status WriteKgeOutputs(const std::string& directory, const ToolRun& run, c
                                    "; metrics.tsv has all."));
     relations.resize(kMostRelations);
   }
-  html.AddTable(MetricsHtml(relations, evaluation.hits_at));
+  add_metrics(relations);
   html.AddSection("Commands");
   for (const char* key : {"triples_command", "command"}) {
     const auto command = model.metadata.find(key);
