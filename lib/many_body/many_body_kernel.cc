@@ -17,27 +17,10 @@ constexpr int64_t kMaxPieces = 8;
 // Waking a pool's threads takes some microseconds: with fewer blocks than this one thread is faster.
 constexpr int64_t kMinBlocksForThreads = 2;
 
-template <typename T>
-int Padded(int count) {
-  return static_cast<int>(RoundUp(count, kBufferAlignment / static_cast<int64_t>(sizeof(T))));
-}
-
-template <typename T>
-MomentSizes SizesOf(const NetworkShape& shape) {
-  const int rows = shape.num_species * shape.moments.num_radial;
-  return {shape.moments.max_l, rows, Padded<T>(shape.moments.channels), Padded<T>(rows)};
-}
-
 const NetworkShape& Checked(const NetworkShape& shape) {
   CHECK(shape.has_moments()) << "plain networks have NetworkKernel";
   CHECK(shape.Validate().ok()) << shape.Validate();
   return shape;
-}
-
-NetworkShape PaddedNetworks(const NetworkShape& shape, int channels) {
-  NetworkShape networks = shape.Networks();
-  networks.num_features = channels;
-  return networks;
 }
 
 }  // namespace
@@ -45,16 +28,13 @@ NetworkShape PaddedNetworks(const NetworkShape& shape, int channels) {
 template <typename T>
 ManyBodyKernel<T>::ManyBodyKernel(const NetworkShape& shape, ThreadPool* pool)
     : shape_(Checked(shape)),
-      sizes_(SizesOf<T>(shape)),
-      network_shape_(PaddedNetworks(shape, sizes_.channels)),
+      packing_(shape),
+      sizes_(packing_.sizes()),
+      places_(packing_.places()),
+      network_shape_(packing_.networks()),
       table_(shape.moments.max_l, sizes_.channels),
       pool_(pool),
       networks_(network_shape_, pool) {
-  const int64_t coefficients = int64_t{sizes_.max_l + 1} * sizes_.channels;
-  places_.product = places_.radial + coefficients * sizes_.num_rows;
-  places_.linear = places_.product + int64_t{shape.moments.num_products()} * sizes_.channels;
-  places_.gradients_size = places_.back = places_.linear + sizes_.channels;
-  places_.size = places_.back + coefficients * sizes_.padded_rows;
   coefficients_ = AlignedBuffer<T>::Zeros(shape.num_species * places_.size);  // padding stays 0
   network_parameters_.resize(network_shape_.num_parameters());
   network_gradients_.resize(network_shape_.num_parameters());
@@ -138,65 +118,6 @@ void ManyBodyKernel<T>::PointAtRows(const Block& block, const AtomRows<T>& rows,
 }
 
 template <typename T>
-void ManyBodyKernel<T>::PackSpecies(int species, const T* parameters) {
-  const int64_t k_count = shape_.moments.channels, num_rows = sizes_.num_rows, num_l = sizes_.max_l + 1;
-  const int64_t channels = sizes_.channels, num_products = shape_.moments.num_products();
-  T* const out = coefficients_.data() + species * places_.size;
-  const T* c = parameters + shape_.radial_offset(species);
-  const T factor = static_cast<T>(1 / std::sqrt(static_cast<double>(num_rows)));
-  for (int64_t k = 0; k < k_count; ++k) {
-    for (int64_t l = 0; l < num_l; ++l) {
-      T* const onward = out + places_.radial + l * num_rows * channels + k;
-      T* const back = out + places_.back + (l * channels + k) * sizes_.padded_rows;
-      for (int64_t row = 0; row < num_rows; ++row, ++c) onward[row * channels] = back[row] = factor * *c;
-    }
-  }
-  const T* const w = parameters + shape_.product_offset(species);
-  const T* const v = parameters + shape_.linear_offset(species);
-  const T linear_factor = static_cast<T>(1 / std::sqrt(static_cast<double>(k_count)));
-  for (int64_t k = 0; k < k_count; ++k) {
-    for (int64_t p = 0; p < num_products; ++p) out[places_.product + p * channels + k] = w[k * num_products + p];
-    out[places_.linear + k] = linear_factor * v[k];
-  }
-  // The first layer's weights of padded channels stay 0; all else is as in the caller's parameters.
-  const T* in = parameters + shape_.weight_offset(species, 0);
-  T* network = network_parameters_.data() + network_shape_.weight_offset(species, 0);
-  for (int o = 0; o < shape_.layer_outputs(0); ++o) std::copy_n(in + o * k_count, k_count, network + o * channels);
-  const int64_t rest = shape_.bias_offset(species, 0), end = (species + 1) * shape_.parameters_per_species();
-  std::copy(parameters + rest, parameters + end, network_parameters_.data() + network_shape_.bias_offset(species, 0));
-}
-
-template <typename T>
-void ManyBodyKernel<T>::UnpackGradients(int species, const T* packed, T* gradients) const {
-  const int64_t k_count = shape_.moments.channels, num_rows = sizes_.num_rows, num_l = sizes_.max_l + 1;
-  const int64_t channels = sizes_.channels, num_products = shape_.moments.num_products();
-  T* c = gradients + shape_.radial_offset(species);
-  const T factor = static_cast<T>(1 / std::sqrt(static_cast<double>(num_rows)));
-  for (int64_t k = 0; k < k_count; ++k) {
-    for (int64_t l = 0; l < num_l; ++l) {
-      const T* const in = packed + places_.radial + l * num_rows * channels + k;
-      for (int64_t row = 0; row < num_rows; ++row, ++c) *c += factor * in[row * channels];
-    }
-  }
-  T* const w = gradients + shape_.product_offset(species);
-  T* const v = gradients + shape_.linear_offset(species);
-  const T linear_factor = static_cast<T>(1 / std::sqrt(static_cast<double>(k_count)));
-  for (int64_t k = 0; k < k_count; ++k) {
-    for (int64_t p = 0; p < num_products; ++p) w[k * num_products + p] += packed[places_.product + p * channels + k];
-    v[k] += linear_factor * packed[places_.linear + k];
-  }
-  T* out = gradients + shape_.weight_offset(species, 0);
-  const T* network = network_gradients_.data() + network_shape_.weight_offset(species, 0);
-  for (int o = 0; o < shape_.layer_outputs(0); ++o) {
-    for (int64_t k = 0; k < k_count; ++k) out[o * k_count + k] += network[o * channels + k];
-  }
-  out = gradients + shape_.bias_offset(species, 0);
-  network = network_gradients_.data() + network_shape_.bias_offset(species, 0);
-  const int64_t rest = (species + 1) * shape_.parameters_per_species() - shape_.bias_offset(species, 0);
-  for (int64_t i = 0; i < rest; ++i) out[i] += network[i];
-}
-
-template <typename T>
 void ManyBodyKernel<T>::Start(absl::Span<const T> parameters, const AtomRows<T>& rows, bool keeps_moments) {
   CHECK_EQ(parameters.size(), shape_.num_parameters());
   CHECK_EQ(rows.species_offset.size(), shape_.num_species + 1);
@@ -216,7 +137,8 @@ void ManyBodyKernel<T>::Start(absl::Span<const T> parameters, const AtomRows<T>&
     for (int64_t at = begin; at < end; at += kMomentBlock) {
       blocks_.push_back({s, at, static_cast<int>(std::min<int64_t>(kMomentBlock, end - at))});
     }
-    if (begin < end) PackSpecies(s, parameters.data());
+    if (begin == end) continue;
+    packing_.Pack(s, parameters.data(), coefficients_.data() + s * places_.size, network_parameters_.data());
   }
   TakeBuffers(rows.num_atoms(), /*second_order=*/false);
   if (!keeps_moments) return;
@@ -252,7 +174,7 @@ void ManyBodyKernel<T>::AddLinear(const AtomRows<T>& rows, absl::Span<double> su
 }
 
 template <typename T>
-void ManyBodyKernel<T>::FinishSlopes(T* x_gradients) {
+void ManyBodyKernel<T>::FinishSlopes(const T* m_slopes, T* x_gradients) {
   const int64_t channels = sizes_.channels;
   ForEach(blocks_.size(), [&](int64_t b, int worker) {
     const Block& block = blocks_[b];
@@ -262,6 +184,8 @@ void ManyBodyKernel<T>::FinishSlopes(T* x_gradients) {
     for (int64_t atom = 0; atom < block.count; ++atom) {
       for (int64_t k = 0; k < channels; ++k) slopes[atom * channels + k] += v[k];
     }
+    const T* const more = m_slopes == nullptr ? nullptr : m_slopes + block.begin * channels;
+    for (int64_t k = 0; more != nullptr && k < block.count * channels; ++k) slopes[k] += more[k];
     if (x_gradients == nullptr) return;
     T* const bar = workers_.data() + worker * worker_size_;
     ProductSlopesOfBlock(table_, channels, coefficients + places_.product, block.count,
@@ -278,7 +202,7 @@ void ManyBodyKernel<T>::Forward(absl::Span<const T> parameters, const AtomRows<T
   ComputeInvariants(rows, /*keep=*/true);
   networks_.ForwardWithInputGradients(network_parameters_, NetworkRows(rows), sums,
                                       {slopes_.data(), static_cast<size_t>(slopes_.size())});
-  FinishSlopes(nullptr);
+  FinishSlopes(nullptr, nullptr);
   AddLinear(rows, sums);
   kept_ = Kept::kValues;
 }
@@ -311,20 +235,31 @@ void ManyBodyKernel<T>::InputGradients(absl::Span<const T> parameters, const Ato
   ComputeInvariants(rows, /*keep=*/true);
   networks_.InputGradients(network_parameters_, NetworkRows(rows),
                            {slopes_.data(), static_cast<size_t>(slopes_.size())});
-  FinishSlopes(x_gradients.data());
+  FinishSlopes(nullptr, x_gradients.data());
 }
 
 template <typename T>
 void ManyBodyKernel<T>::ForwardWithInputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
                                                   absl::Span<double> sums, absl::Span<T> x_gradients) {
-  CHECK(rows.row.empty()) << "values alone are read where they lie";
   CHECK_EQ(x_gradients.size(), rows.num_atoms() * shape_.num_features);
+  ForwardInvariants(parameters, rows, sums);
+  FinishForward(rows, nullptr, x_gradients.data());
+}
+
+template <typename T>
+void ManyBodyKernel<T>::ForwardInvariants(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                          absl::Span<double> sums) {
+  CHECK(rows.row.empty()) << "values alone are read where they lie";
   Start(parameters, rows, /*keeps_moments=*/true);
   ComputeInvariants(rows, /*keep=*/true);
   networks_.ForwardWithInputGradients(network_parameters_, NetworkRows(rows), sums,
                                       {slopes_.data(), static_cast<size_t>(slopes_.size())});
-  FinishSlopes(x_gradients.data());
   AddLinear(rows, sums);
+}
+
+template <typename T>
+void ManyBodyKernel<T>::FinishForward(const AtomRows<T>& rows, const T* m_slopes, T* x_gradients) {
+  FinishSlopes(m_slopes, x_gradients);
   kept_ = Kept::kDerivatives;
 }
 
@@ -339,7 +274,7 @@ void ManyBodyKernel<T>::CheckFollows(absl::Span<const T> parameters, const AtomR
 
 template <typename T>
 void ManyBodyKernel<T>::AddPiece(const Piece& piece, const AtomRows<T>& rows, const double* slopes, const T* tangents,
-                                 int worker, T* sum) {
+                                 int worker, T* sum, T* x_gradient_tangents) {
   const int64_t channels = sizes_.channels;
   const T* const coefficients = CoefficientsOf(piece.species);
   const T* const v = coefficients + places_.linear;
@@ -375,37 +310,67 @@ void ManyBodyKernel<T>::AddPiece(const Piece& piece, const AtomRows<T>& rows, co
                          sum + places_.product);
     AddCoefficientGradients(sizes_, block.count, x, tangents ? x_dot : nullptr, WithTangent<const T>{bar, bars.dot},
                             sum + places_.radial);
+    if (x_gradient_tangents == nullptr) continue;
+    FeatureSlopesOfBlock(sizes_, coefficients + places_.back, block.count, bar_dot,
+                         x_gradient_tangents + block.begin * shape_.num_features);
   }
+}
+
+template <typename T>
+void ManyBodyKernel<T>::ForwardTangents(const AtomRows<T>& rows, const T* tangents) {
+  const int64_t channels = sizes_.channels;
+  TakeBuffers(rows.num_atoms(), /*second_order=*/true);
+  ForEach(blocks_.size(), [&](int64_t b, int) {
+    const Block& block = blocks_[b];
+    if (IsFrozen(block.species)) return;
+    const T* const coefficients = CoefficientsOf(block.species);
+    const T* x_dot[kMomentBlock];
+    PointAtRows(block, rows, {tangents, rows.x.size()}, x_dot);
+    T* const a_dot = tangent_moments_.data() + block.begin * AtomSize();
+    MomentsOfBlock(sizes_, coefficients + places_.radial, block.count, x_dot, a_dot);
+    // Values are computed again beside their derivatives, into a place that is not read before it is overwritten.
+    ProductsOfBlock(table_, channels, coefficients + places_.product, block.count,
+                    WithTangent<const T>{moments_.data() + block.begin * AtomSize(), a_dot},
+                    WithTangent<T>{tangent_slopes_.data() + block.begin * channels,
+                                   tangent_invariants_.data() + block.begin * channels});
+  });
+}
+
+template <typename T>
+void ManyBodyKernel<T>::AddNetworkGradientsAlong(const AtomRows<T>& rows, absl::Span<const double> slopes) {
+  const size_t size = rows.num_atoms() * sizes_.channels;
+  networks_.AddGradientsAndInputSlopes(network_parameters_, NetworkRows(rows), slopes,
+                                       {tangent_invariants_.data(), size}, absl::MakeSpan(network_gradients_),
+                                       {tangent_slopes_.data(), size});
+}
+
+template <typename T>
+void ManyBodyKernel<T>::AddGradientsAlong(const AtomRows<T>& rows, const T* tangents, const T* m_slope_tangents,
+                                          absl::Span<T> gradients, T* x_gradient_tangents) {
+  CHECK(frozen_.empty()) << "all layers are needed";
+  std::fill(network_gradients_.begin(), network_gradients_.end(), T(0));
+  AddNetworkGradientsAlong(rows, {});
+  const int64_t size = rows.num_atoms() * sizes_.channels;
+  for (int64_t k = 0; m_slope_tangents != nullptr && k < size; ++k) tangent_slopes_[k] += m_slope_tangents[k];
+  AddMomentGradients(rows, nullptr, tangents, gradients, x_gradient_tangents);
 }
 
 template <typename T>
 void ManyBodyKernel<T>::AddGradients(const AtomRows<T>& rows, absl::Span<const double> slopes, const T* tangents,
                                      absl::Span<T> gradients) {
-  const int64_t num_atoms = rows.num_atoms(), channels = sizes_.channels;
-  const size_t size = num_atoms * channels;
   std::fill(network_gradients_.begin(), network_gradients_.end(), T(0));
   if (tangents == nullptr) {
     networks_.AddEnergyGradients(network_parameters_, NetworkRows(rows), slopes, absl::MakeSpan(network_gradients_));
   } else {
-    TakeBuffers(num_atoms, /*second_order=*/true);
-    ForEach(blocks_.size(), [&](int64_t b, int) {
-      const Block& block = blocks_[b];
-      if (IsFrozen(block.species)) return;
-      const T* const coefficients = CoefficientsOf(block.species);
-      const T* x_dot[kMomentBlock];
-      PointAtRows(block, rows, {tangents, rows.x.size()}, x_dot);
-      T* const a_dot = tangent_moments_.data() + block.begin * AtomSize();
-      MomentsOfBlock(sizes_, coefficients + places_.radial, block.count, x_dot, a_dot);
-      // Values are computed again beside their derivatives, into a place that is not read before it is overwritten.
-      ProductsOfBlock(table_, channels, coefficients + places_.product, block.count,
-                      WithTangent<const T>{moments_.data() + block.begin * AtomSize(), a_dot},
-                      WithTangent<T>{tangent_slopes_.data() + block.begin * channels,
-                                     tangent_invariants_.data() + block.begin * channels});
-    });
-    networks_.AddGradientsAndInputSlopes(network_parameters_, NetworkRows(rows), slopes,
-                                         {tangent_invariants_.data(), size}, absl::MakeSpan(network_gradients_),
-                                         {tangent_slopes_.data(), size});
+    ForwardTangents(rows, tangents);
+    AddNetworkGradientsAlong(rows, slopes);
   }
+  AddMomentGradients(rows, slopes.empty() ? nullptr : slopes.data(), tangents, gradients, nullptr);
+}
+
+template <typename T>
+void ManyBodyKernel<T>::AddMomentGradients(const AtomRows<T>& rows, const double* slopes, const T* tangents,
+                                           absl::Span<T> gradients, T* x_gradient_tangents) {
   pieces_.clear();
   for (int64_t begin = 0, end; begin < blocks_.size(); begin = end) {
     const int species = blocks_[begin].species;
@@ -421,7 +386,7 @@ void ManyBodyKernel<T>::AddGradients(const AtomRows<T>& rows, absl::Span<const d
   ForEach(pieces_.size(), [&](int64_t p, int worker) {
     T* const sum = sums + p * places_.gradients_size;
     std::fill_n(sum, places_.gradients_size, T(0));
-    AddPiece(pieces_[p], rows, slopes.empty() ? nullptr : slopes.data(), tangents, worker, sum);
+    AddPiece(pieces_[p], rows, slopes, tangents, worker, sum, x_gradient_tangents);
   });
   for (size_t p = 0, first = 0; p < pieces_.size(); ++p) {
     if (pieces_[p].species != pieces_[first].species) first = p;
@@ -429,7 +394,7 @@ void ManyBodyKernel<T>::AddGradients(const AtomRows<T>& rows, absl::Span<const d
     const T* const sum = sums + p * places_.gradients_size;
     for (int64_t i = 0; p > first && i < places_.gradients_size; ++i) total[i] += sum[i];
     if (p + 1 == pieces_.size() || pieces_[p + 1].species != pieces_[p].species) {
-      UnpackGradients(pieces_[p].species, total, gradients.data());
+      packing_.AddGradients(pieces_[p].species, total, network_gradients_.data(), gradients.data());
     }
   }
 }

@@ -31,6 +31,7 @@
 #include "lib/base/aligned_buffer.h"
 #include "lib/base/parallel_for.h"
 #include "lib/many_body/moment_passes.h"
+#include "lib/many_body/parameter_packing.h"
 #include "lib/many_body/product_passes.h"
 #include "lib/many_body/product_table.h"
 #include "lib/network/atom_kernel.h"
@@ -72,6 +73,22 @@ class ManyBodyKernel final : public AtomKernel<T> {
                                     absl::Span<const double> slopes, absl::Span<const T> tangents,
                                     absl::Span<T> gradients) override;
 
+  // ---- the same in steps, for layers between which numbers are exchanged (layered_kernel.h); nothing may be frozen
+  //
+  // M and Mdot are [A, padded_channels()]. ForwardInvariants computes M and the energy sums, FinishForward what
+  // ForwardWithInputGradients has besides, for a number that changes with M by m_slopes more than the energies do;
+  // m_slopes and x_gradients may be null.
+  int padded_channels() const { return sizes_.channels; }
+  void ForwardInvariants(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums);
+  const T* invariants() const { return invariants_.data(); }
+  void FinishForward(const AtomRows<T>& rows, const T* m_slopes, T* x_gradients);
+  // ForwardTangents computes Mdot, AddGradientsAlong the gradients of AddTangentGradients, where m_slopes change by
+  // m_slope_tangents, and x_gradient_tangents [A, F], how x_gradients change. These two may be null.
+  void ForwardTangents(const AtomRows<T>& rows, const T* tangents);
+  const T* tangent_invariants() const { return tangent_invariants_.data(); }
+  void AddGradientsAlong(const AtomRows<T>& rows, const T* tangents, const T* m_slope_tangents, absl::Span<T> gradients,
+                         T* x_gradient_tangents);
+
  private:
   struct Block {
     int species;
@@ -83,10 +100,6 @@ class ManyBodyKernel final : public AtomKernel<T> {
     int species;
     int64_t begin, end;  // range in blocks_
   };
-  // The coefficients of one species as the passes want them, in coefficients_; and gradients like them, without `back`.
-  struct Places {
-    int64_t radial = 0, product, linear, gradients_size, back, size;
-  };
   enum class Kept { kNothing, kValues, kDerivatives };
 
   bool IsFrozen(int species) const { return !frozen_.empty() && frozen_[species]; }
@@ -97,31 +110,34 @@ class ManyBodyKernel final : public AtomKernel<T> {
   void PointAtRows(const Block& block, const AtomRows<T>& rows, absl::Span<const T> features, const T** x) const;
   // Checks lengths, cuts atoms into blocks and makes coefficients_ and network_parameters_.
   void Start(absl::Span<const T> parameters, const AtomRows<T>& rows, bool keeps_moments);
-  void PackSpecies(int species, const T* parameters);
   void TakeBuffers(int64_t num_atoms, bool second_order);
   // Computes M of all atoms, and v M / sqrt(K) in linear_; stores A if `keep`.
   void ComputeInvariants(const AtomRows<T>& rows, bool keep);
-  // Turns network' in slopes_ into Mbar and, if given, fills x_gradients.
-  void FinishSlopes(T* x_gradients);
+  // Turns network' in slopes_ into Mbar, with m_slopes added, and fills x_gradients. Both may be null.
+  void FinishSlopes(const T* m_slopes, T* x_gradients);
   void AddLinear(const AtomRows<T>& rows, absl::Span<double> sums) const;
   // slopes may be empty or tangents null.
   void AddGradients(const AtomRows<T>& rows, absl::Span<const double> slopes, const T* tangents,
                     absl::Span<T> gradients);
+  void AddNetworkGradientsAlong(const AtomRows<T>& rows, absl::Span<const double> slopes);
+  // Adds the gradients of what comes before the networks, then those of the networks from network_gradients_.
+  void AddMomentGradients(const AtomRows<T>& rows, const double* slopes, const T* tangents, absl::Span<T> gradients,
+                          T* x_gradient_tangents);
   void AddPiece(const Piece& piece, const AtomRows<T>& rows, const double* slopes, const T* tangents, int worker,
-                T* sum);
-  void UnpackGradients(int species, const T* packed, T* gradients) const;
+                T* sum, T* x_gradient_tangents);
   void CheckFollows(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<T> gradients) const;
   template <typename Body>
   void ForEach(int64_t n, const Body& body);
   int num_workers() const { return pool_ ? pool_->num_threads() : 1; }
 
   const NetworkShape shape_;
+  const ParameterPacking<T> packing_;
   const MomentSizes sizes_;
+  const typename ParameterPacking<T>::Places places_;
   const NetworkShape network_shape_;  // of the networks over padded channels
   const ProductTable<T> table_;
   ThreadPool* const pool_;
   NetworkKernel<T> networks_;
-  Places places_;
   std::vector<bool> frozen_;  // [species], or empty
   Kept kept_ = Kept::kNothing;
   std::vector<Block> blocks_;

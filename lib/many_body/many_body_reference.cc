@@ -18,6 +18,7 @@ namespace {
 class Invariants {
  public:
   Invariants(const NetworkShape& shape, const at::Tensor& parameters) : shape_(shape) {
+    CHECK(!shape.has_messages()) << "layered_reference.h has two layers";
     const int64_t channels = shape.moments.channels, products = shape.moments.num_products();
     std::vector<int64_t> sizes;
     for (int s = 0; s < shape.num_species; ++s) {
@@ -38,7 +39,7 @@ class Invariants {
   // Returns M [n, K] of atoms of one species, from x [n, F].
   at::Tensor Of(int species, const at::Tensor& x) const {
     const int64_t n = x.size(0), channels = shape_.moments.channels, num_l = shape_.moments.max_l + 1;
-    const int64_t rows = int64_t{shape_.num_species} * shape_.moments.num_radial;
+    const int64_t rows = int64_t{shape_.num_sources()} * shape_.moments.num_radial;
     const at::Tensor c = Piece(species, 0).view({channels, num_l, rows});
     const at::Tensor features = x.view({n, rows, shape_.moments.num_components()});
     std::vector<at::Tensor> a;  // of each l: [n, 2 l + 1, K]
@@ -115,7 +116,8 @@ at::Tensor ReferenceSumsOfAtoms(const NetworkShape& shape, const at::Tensor& par
 }
 
 at::Tensor ReferenceEnergiesOfAtoms(const NetworkShape& shape, const at::Tensor& parameters, const at::Tensor& x,
-                                    absl::Span<const uint8_t> species, const EagerOptions& eager) {
+                                    absl::Span<const uint8_t> species, const EagerOptions& eager,
+                                    at::Tensor* invariants_of_atoms) {
   if (!shape.has_moments()) return ReferenceAtomEnergies(shape, parameters, x, species, eager);
   CHECK(!eager.script) << "many-body potentials have no script";
   CHECK_EQ(parameters.numel(), shape.num_parameters());
@@ -135,6 +137,7 @@ at::Tensor ReferenceEnergiesOfAtoms(const NetworkShape& shape, const at::Tensor&
     m = m.index_add(0, index, of_species);
     linear = linear.index_add(0, index, invariants.Linear(s, of_species));
   }
+  if (invariants_of_atoms != nullptr) *invariants_of_atoms = m;
   return linear + ReferenceAtomEnergies(shape.Networks(), invariants.NetworkParameters(), m, species, eager);
 }
 

@@ -74,6 +74,13 @@ absl::Status MdContext::ComputeCell(absl::Span<const int> species, const double*
 absl::Status MdContext::ComputeList(absl::Span<const int> species, const double* positions,
                                     absl::Span<const int> centers, const NeighborsOf& neighbors, int mask,
                                     const rutile_outputs& outputs) {
+  for (const Potential& potential : model_->potentials()) {
+    if (!potential.shape.has_messages()) continue;
+    return absl::InvalidArgumentError(
+        "the potential has two layers (train's --messages): atoms need the neighbors of their neighbors, which lists "
+        "of "
+        "centers do not hold; compute all atoms in a cell, or use a potential of one layer");
+  }
   if (outputs.energy_spread != nullptr || outputs.force_spread != nullptr) {
     return absl::InvalidArgumentError(
         "a spread is asked for, but the spread of a part of the atoms is no part of the spread; ask for member_energy "

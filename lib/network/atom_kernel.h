@@ -10,6 +10,7 @@
 
 #include "absl/types/span.h"
 #include "lib/network/kernel_plan.h"
+#include "lib/network/message_sums.h"
 
 namespace rutile {
 
@@ -35,6 +36,10 @@ template <typename T>
 class AtomKernel {
  public:
   virtual ~AtomKernel() = default;
+
+  // Sets how messages are summed, which a potential of two layers needs before all calls with rows; others have no use
+  // for it. sums: not owned; it must know the atoms of each call.
+  virtual void SetMessageSums(MessageSums<T>* sums) {}
 
   // Freezes networks: their gradients are not computed, and the caller's values of them are left unchanged. [species],
   // or empty to freeze none.

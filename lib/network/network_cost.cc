@@ -24,6 +24,13 @@ NetworkCost::NetworkCost(const NetworkShape& shape) {
   input_gradients += contraction + 2 * sweep;
   backward += contraction + 3 * sweep;
   tangent_gradients += 3 * contraction + 9 * sweep;
+  if (!shape.has_messages()) return;
+  // Sums over neighbors are not counted, as their number is not known here.
+  const NetworkCost second(shape.SecondLayer());
+  forward += second.forward;
+  input_gradients += second.input_gradients;
+  backward += second.backward;
+  tangent_gradients += second.tangent_gradients;
 }
 
 }  // namespace rutile

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMostLayers = 16;
 constexpr int kMostNodes = 4096;
-constexpr int kMostChannels = 512, kMostRadial = 64, kMostL = 4;
+constexpr int kMostChannels = 512, kMostRadial = 64, kMostL = 4, kMostMessages = 128;
 
 absl::Status OutOfRange(absl::string_view flag, int value, int least, int most) {
   return absl::InvalidArgumentError(absl::StrCat(flag, "=", value, ": expected ", least, " to ", most));
@@ -23,11 +23,12 @@ absl::Status ValidateMoments(const NetworkShape& shape) {
   if (m.num_radial < 1 || m.num_radial > kMostRadial)
     return OutOfRange("--radial_functions", m.num_radial, 1, kMostRadial);
   if (m.max_l < 0 || m.max_l > kMostL) return OutOfRange("--max_l", m.max_l, 0, kMostL);
+  if (m.messages < 0 || m.messages > kMostMessages) return OutOfRange("--messages", m.messages, 0, kMostMessages);
   if (shape.num_features != shape.MomentFeatures()) {
-    return absl::InvalidArgumentError(absl::StrCat("a network with --channels=", m.channels, " has ",
-                                                   shape.num_features, " features, expected ", shape.num_species,
-                                                   " species * ", m.num_radial, " radial functions * ",
-                                                   m.num_components(), " components = ", shape.MomentFeatures()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a network with --channels=", m.channels, " has ", shape.num_features, " features, expected ",
+                     shape.num_sources(), m.num_sources > 0 ? " messages * " : " species * ", m.num_radial,
+                     " radial functions * ", m.num_components(), " components = ", shape.MomentFeatures()));
   }
   return absl::OkStatus();
 }
@@ -60,7 +61,21 @@ absl::Status NetworkShape::Validate() const {
 int64_t NetworkShape::parameters_per_species() const {
   int64_t count = num_moment_parameters();
   for (int layer = 0; layer < num_layers(); ++layer) count += int64_t{layer_inputs(layer) + 1} * layer_outputs(layer);
+  if (has_messages()) count += int64_t{moments.messages} * moments.channels + SecondLayer().parameters_per_species();
   return count;
+}
+
+NetworkShape NetworkShape::FirstLayer() const {
+  NetworkShape first = *this;
+  first.moments.messages = 0;
+  return first;
+}
+
+NetworkShape NetworkShape::SecondLayer() const {
+  NetworkShape second = FirstLayer();
+  second.moments.num_sources = moments.messages;
+  second.num_features = second.MomentFeatures();
+  return second;
 }
 
 int64_t NetworkShape::weight_offset(int species, int layer) const {

@@ -22,10 +22,16 @@ inline constexpr EnumNames<Activation> kActivationNames("no activation", kActiva
 // The part that comes before the networks of a many-body potential (lib/many_body): an atom's features are moments
 // x [num_species, num_radial, (max_l + 1)^2] of its neighbors' densities (the component of l and m is l * l + l + m),
 // from which it makes `channels` invariants, the inputs of the network. Without channels there is no such part.
+//
+// With messages there are two layers: the invariants of an atom give it `messages` numbers, which it sends to its
+// neighbors, and the second layer's features are moments [messages, num_radial, (max_l + 1)^2] of the neighbors'
+// densities weighted by these numbers. A network's energy is the sum of both layers'.
 struct MomentShape {
   int channels = 0;
-  int num_radial = 8;  // radial functions of each neighboring species
-  int max_l = 3;       // the highest degree of spherical harmonics
+  int num_radial = 8;   // radial functions of each neighboring species
+  int max_l = 3;        // the highest degree of spherical harmonics
+  int messages = 0;     // numbers that an atom sends to its neighbors; 0: one layer
+  int num_sources = 0;  // densities that the features are moments of; 0: one for each species
 
   int num_components() const { return (max_l + 1) * (max_l + 1); }
   // The number of polynomials of degrees 1 to 3 that make the invariants: 13 for max_l = 3.
@@ -33,7 +39,8 @@ struct MomentShape {
 };
 
 inline bool operator==(const MomentShape& a, const MomentShape& b) {
-  return a.channels == b.channels && a.num_radial == b.num_radial && a.max_l == b.max_l;
+  return a.channels == b.channels && a.num_radial == b.num_radial && a.max_l == b.max_l && a.messages == b.messages &&
+         a.num_sources == b.num_sources;
 }
 
 // There is one network for each species: num_features -> hidden[0] -> ... -> 1, with the activation on hidden layers
@@ -41,7 +48,9 @@ inline bool operator==(const MomentShape& a, const MomentShape& b) {
 //
 // With moments.channels > 0 the networks have moments.channels inputs, made of num_features = MomentFeatures() moments,
 // and each species' parameters begin with those of lib/many_body: radial coefficients C [channels, max_l + 1,
-// num_species, num_radial], product weights w [channels, num_products()], and linear weights v [channels].
+// num_species, num_radial], product weights w [channels, num_products()], and linear weights v [channels]. With
+// messages a species' network is followed by message weights V [messages, channels] and its parameters in
+// SecondLayer().
 struct NetworkShape {
   int num_species = 1;
   int num_features = 1;
@@ -54,8 +63,14 @@ struct NetworkShape {
   absl::Status Validate() const;
 
   bool has_moments() const { return moments.channels > 0; }
+  bool has_messages() const { return moments.messages > 0; }
+  // The densities that the features are moments of.
+  int num_sources() const { return moments.num_sources > 0 ? moments.num_sources : num_species; }
   // The number of features that `moments` needs.
-  int MomentFeatures() const { return num_species * moments.num_radial * moments.num_components(); }
+  int MomentFeatures() const { return num_sources() * moments.num_radial * moments.num_components(); }
+  // Each of two layers as a shape of its own, without messages.
+  NetworkShape FirstLayer() const;
+  NetworkShape SecondLayer() const;
   // The networks alone, which have no moments: those of the channels' invariants if there are moments.
   NetworkShape Networks() const { return {num_species, layer_inputs(0), hidden, activation}; }
 
@@ -77,9 +92,14 @@ struct NetworkShape {
   int64_t linear_offset(int species) const {
     return product_offset(species) + int64_t{moments.channels} * moments.num_products();
   }
+  // Offsets of V and of the second layer. Only with messages.
+  int64_t message_offset(int species) const { return weight_offset(species, num_layers()); }
+  int64_t second_layer_offset(int species) const {
+    return message_offset(species) + int64_t{moments.messages} * moments.channels;
+  }
   // The size of one species' C, 0 without moments.
   int64_t num_radial_coefficients() const {
-    return int64_t{moments.channels} * (moments.max_l + 1) * num_species * moments.num_radial;
+    return int64_t{moments.channels} * (moments.max_l + 1) * num_sources() * moments.num_radial;
   }
 
  private:

@@ -63,6 +63,11 @@ absl::StatusOr<std::optional<Potential>> InitialModelFromFlags(const TrainerOpti
                                                      shape.moments.channels, ": give that, or leave the flag out"));
     }
     task->channels = shape.moments.channels;
+    if (FlagGiven("messages") && task->messages != shape.moments.messages) {
+      return absl::InvalidArgumentError(absl::StrCat("--init_from=", FLAGS_init_from, ": it has --messages=",
+                                                     shape.moments.messages, ": give that, or leave the flag out"));
+    }
+    task->messages = shape.moments.messages;
   }
   absl::StatusOr<ZblOptions> zbl = ZblOfRadii(model.repulsion, model.descriptor);
   if (!zbl.ok()) {

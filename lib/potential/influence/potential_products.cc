@@ -379,6 +379,10 @@ absl::StatusOr<std::unique_ptr<GradientProducts>> MakePotentialProducts(
     const Potential& potential, const AtomicData& given_train, const AtomicData& given_test,
     const WeightedCheckpoint& point, const PotentialProductsOptions& options, GradientReference reference) {
   RETURN_IF_ERROR(CheckPotentialProductsOptions(options));
+  if (potential.shape.has_messages()) {
+    return absl::InvalidArgumentError(
+        "the potential has --messages: gradients of single structures are computed for potentials of one layer alone");
+  }
   RETURN_IF_ERROR(CheckDescriptor(potential, given_train, "training"));
   RETURN_IF_ERROR(CheckDescriptor(potential, given_test, "test"));
   ASSIGN_OR_RETURN(const AtomicData train, LearnedLabels(given_train, potential.repulsion, options.num_threads));

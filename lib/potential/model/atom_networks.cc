@@ -33,7 +33,9 @@ AtomNetworks<T>::AtomNetworks(const Potential& potential)
       atomic_energies_(potential.atomic_energies),
       slope_scale_(SlopeScale<T>(potential)),
       parameters_(ConvertedParameters<T>(potential)),
-      kernel_(MakeAtomKernel<T>(potential.shape)) {
+      kernel_(MakeAtomKernel<T>(potential.shape)),
+      messages_(MakeStructureMessages<T>(potential.descriptor, potential.shape, potential.feature_scaling)) {
+  kernel_->SetMessageSums(messages_.get());
   CHECK_EQ(mean_.size(), num_species_ * num_features_);
   CHECK_EQ(scale_.size(), num_species_ * num_features_);
   CHECK_EQ(atomic_energies_.size(), num_species_);
@@ -61,10 +63,15 @@ double AtomNetworks<T>::Energies(absl::Span<const U> features, absl::Span<const 
     const double* const mean = &mean_[s * num_features_];
     const double* const scale = &scale_[s * num_features_];
     const U* const from = &features[atom * num_features_];
-    row_[atom] = next_[s]++;
-    T* const to = &x_[row_[atom] * num_features_];
+    row_[atom] = static_cast<int32_t>(next_[s]++);
+    T* const to = &x_[int64_t{row_[atom]} * num_features_];
     for (int f = 0; f < num_features_; ++f) to[f] = static_cast<T>((from[f] - mean[f]) * scale[f]);
     constant += atomic_energies_[s];
+  }
+  if (messages_ != nullptr) {
+    CHECK(neighbors_ != nullptr) << "SetNeighbors comes first";
+    messages_->Clear();
+    messages_->Add({neighbors_, row_.data(), num_atoms});
   }
   double sum = 0;
   outputs_.resize(num_atoms);
@@ -83,10 +90,21 @@ void AtomNetworks<T>::Slopes(absl::Span<T> slopes) {
   x_gradients_.resize(x_.size());
   kernel_->InputGradients(parameters_, AtomRows<T>{x_, offset_, structure_}, absl::MakeSpan(x_gradients_));
   for (size_t atom = 0; atom < species_.size(); ++atom) {
-    const T* const from = &x_gradients_[row_[atom] * num_features_];
+    const T* const from = &x_gradients_[int64_t{row_[atom]} * num_features_];
     const T* const scale = &slope_scale_[species_[atom] * num_features_];
     T* const to = &slopes[atom * num_features_];
     for (int f = 0; f < num_features_; ++f) to[f] = from[f] * scale[f];
+  }
+}
+
+template <typename T>
+void AtomNetworks<T>::AddMessageForces(absl::Span<T> force, double* strain_gradient) const {
+  const double per_energy = 1 / energy_scaling_.scale;
+  const absl::Span<const T> more = messages_->force(0);
+  CHECK_EQ(force.size(), more.size());
+  for (size_t c = 0; c < force.size(); ++c) force[c] += static_cast<T>(per_energy) * more[c];
+  for (int c = 0; strain_gradient != nullptr && c < 9; ++c) {
+    strain_gradient[c] += per_energy * messages_->strain_gradient(0)[c];
   }
 }
 

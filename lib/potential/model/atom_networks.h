@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "lib/descriptor/descriptor_derivatives.h"
 #include "lib/network/atom_kernel.h"
 #include "lib/potential/model/potential_file.h"
+#include "lib/potential/model/structure_messages.h"
 
 namespace rutile {
 
@@ -22,6 +24,11 @@ class AtomNetworks {
  public:
   explicit AtomNetworks(const Potential& potential);
 
+  bool has_messages() const { return messages_ != nullptr; }
+  // For a potential with messages, before Energies: the neighbors of its atoms, as the descriptor's derivatives left
+  // them in `state`, which must live until Slopes and AddMessageForces.
+  void SetNeighbors(const typename DescriptorDerivatives<T>::State* state) { neighbors_ = state; }
+
   // Returns the total energy in eV, atomic energies included. features: [N, F] not scaled, of type float or double;
   // species: [N]. atom_energies: [N] eV, overwritten, or empty.
   template <typename U>
@@ -31,6 +38,10 @@ class AtomNetworks {
   // size.
   void Slopes(absl::Span<T> slopes);
 
+  // Adds to force [3N] eV/Angstrom and strain_gradient [9] eV, or null, what the second layer's derivatives by
+  // positions are besides those of the features. After Slopes, for a potential with messages.
+  void AddMessageForces(absl::Span<T> force, double* strain_gradient) const;
+
  private:
   const int num_species_, num_features_;
   const EnergyScaling energy_scaling_;
@@ -38,8 +49,10 @@ class AtomNetworks {
   std::vector<T> slope_scale_;                                // [species, F]: dx/dG / energy scale
   std::vector<T> parameters_;
   const std::unique_ptr<AtomKernel<T>> kernel_;
+  const std::unique_ptr<StructureMessages<T>> messages_;  // null for one layer
+  const typename DescriptorDerivatives<T>::State* neighbors_ = nullptr;
   std::vector<int64_t> offset_, next_;  // [species + 1] first row of each species; next free row
-  std::vector<int64_t> row_;            // [N] row of each atom
+  std::vector<int32_t> row_;            // [N] row of each atom
   std::vector<uint8_t> species_;        // [N]
   std::vector<T> x_, x_gradients_;      // [N, F] sorted by species
   std::vector<T> outputs_;              // [N] sorted by species

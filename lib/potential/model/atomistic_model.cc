@@ -40,7 +40,7 @@ absl::StatusOr<AtomisticModel> AtomisticModel::Create(const AtomicData& data, co
     return absl::InvalidArgumentError(
         absl::StrCat("--channels=", options.channels, ": a many-body potential has 1 or more"));
   }
-  SetInputs(data.descriptor(), options.channels, &model.shape_);
+  SetInputs(data.descriptor(), options.channels, options.messages, &model.shape_);
   model.shape_.hidden = options.hidden;
   model.shape_.activation = options.activation;
   RETURN_IF_ERROR(model.shape_.Validate());
@@ -141,8 +141,7 @@ absl::Status AtomisticModel::ChooseFeatureScaling(const AtomicData& data, const 
 std::vector<ParameterSlice> AtomisticModel::parameter_slices() const { return NetworkSlices(descriptor_, shape_); }
 
 std::vector<bool> AtomisticModel::FrozenNetworks(const std::vector<bool>& slices) const {
-  const int per_species =
-      2 * shape_.num_layers() + (shape_.has_moments() ? 3 : 0);  // slices per network, in the order of parameter_slices
+  const size_t per_species = parameter_slices().size() / shape_.num_species;  // in the order of parameter_slices
   std::vector<bool> networks(slices.empty() ? 0 : shape_.num_species, true);
   for (size_t s = 0; s < slices.size(); ++s) {
     if (!slices[s]) networks[s / per_species] = false;

@@ -41,6 +41,7 @@ ModelFrame FrameOf(const Potential& potential) {
   Json json;
   json["descriptor"] = potential.descriptor.ToJson();
   if (potential.shape.has_moments()) json["channels"] = potential.shape.moments.channels;
+  if (potential.shape.has_messages()) json["messages"] = potential.shape.moments.messages;
   json["hidden"] = potential.shape.hidden;
   json["activation"] = std::string(kActivationNames.Name(potential.shape.activation));
   ModelFrame frame;
@@ -67,13 +68,17 @@ absl::StatusOr<Potential> PotentialOfFrame(const ModelFrame& frame) {
   Potential potential;
   ASSIGN_OR_RETURN(potential.descriptor, DescriptorOptions::FromJson(json["descriptor"].get<std::string>()));
   NetworkShape& shape = potential.shape;
-  int channels = 0;
+  int channels = 0, messages = 0;
   if (!potential.descriptor.is_chebyshev()) {
     if (!json.contains("channels") || !json["channels"].is_number_integer()) return NotThere("channels");
     channels = json["channels"].get<int>();
     if (channels < 1) return NotThere("channels");
+    if (json.contains("messages")) {
+      if (!json["messages"].is_number_integer()) return NotThere("messages");
+      messages = json["messages"].get<int>();
+    }
   }
-  SetInputs(potential.descriptor, channels, &shape);
+  SetInputs(potential.descriptor, channels, messages, &shape);
   shape.hidden.clear();
   for (const Json& nodes : json["hidden"]) {
     if (!nodes.is_number_integer()) return NotThere("hidden");

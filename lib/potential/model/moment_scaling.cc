@@ -40,7 +40,8 @@ void ScaleMoments(const MomentOptions& options, FeatureScalingKind kind, Feature
         const int component = k % components;
         if (component < l * l || component >= (l + 1) * (l + 1)) continue;
         mean[k] = 0;
-        scale[k] = seen[k / block] ? all : 0;
+        const int n = k % block / components + 1;
+        scale[k] = !seen[k / block] ? 0 : kind == FeatureScalingKind::kNone ? 1 : all / n;
       }
     }
     for (int k = 0; k < f; ++k) {

@@ -33,18 +33,52 @@ std::string LayerName(const DescriptorOptions& descriptor, int species, int laye
   return absl::StrCat("network.", ElementSymbol(descriptor.species()[species]), ".", layer, ".", what);
 }
 
+// Appends the slices of one species and layer, whose parameters begin at `offset` in the flat array. prefix: of names.
+void AppendSlices(const DescriptorOptions& descriptor, const NetworkShape& layer, int species, int64_t offset,
+                  absl::string_view prefix, std::vector<ParameterSlice>* slices) {
+  const int64_t shift = offset - species * layer.parameters_per_species();
+  const auto append = [&](const std::string& name, int64_t at, const std::vector<int64_t>& shape) {
+    slices->push_back({absl::StrCat(prefix, name), at + shift, shape});
+  };
+  if (layer.has_moments()) {
+    const MomentShape& m = layer.moments;
+    append(MomentName(descriptor, species, "radial"), layer.radial_offset(species),
+           {m.channels, m.max_l + 1, layer.num_sources(), m.num_radial});
+    append(MomentName(descriptor, species, "product"), layer.product_offset(species), {m.channels, m.num_products()});
+    append(MomentName(descriptor, species, "linear"), layer.linear_offset(species), {m.channels});
+  }
+  for (int l = 0; l < layer.num_layers(); ++l) {
+    const int64_t in = layer.layer_inputs(l), out = layer.layer_outputs(l);
+    append(WeightName(descriptor, species, l), layer.weight_offset(species, l), {out, in});
+    append(BiasName(descriptor, species, l), layer.bias_offset(species, l), {out});
+  }
+}
+
+// Reads the numbers of channels and of messages, which is 0 for one layer. A file of two layers has both in another
+// place, so that programs which know one layer alone refuse it.
+absl::Status ParseLayers(const Metadata& metadata, int* channels, int* messages) {
+  const auto layers = metadata.find("layers");
+  if (layers != metadata.end()) {
+    const std::pair<std::string, std::string> parts = absl::StrSplit(layers->second, absl::MaxSplits(',', 1));
+    if (absl::SimpleAtoi(parts.first, channels) && absl::SimpleAtoi(parts.second, messages) && *channels >= 1 &&
+        *messages >= 1) {
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError(absl::StrCat("metadata \"layers\" is \"", layers->second,
+                                                   "\", expected the numbers of channels and messages, as in 64,16"));
+  }
+  const auto found = metadata.find("channels");
+  if (found != metadata.end() && absl::SimpleAtoi(found->second, channels) && *channels >= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("metadata \"channels\" is ",
+                                                 found == metadata.end() ? "missing" : found->second,
+                                                 ", expected the number of channels, as the descriptor is of moments"));
+}
+
 absl::StatusOr<NetworkShape> ParseShape(const TensorFile& file, const DescriptorOptions& descriptor) {
   NetworkShape shape;
-  int channels = 0;
-  if (!descriptor.is_chebyshev()) {
-    const auto found = file.metadata.find("channels");
-    if (found == file.metadata.end() || !absl::SimpleAtoi(found->second, &channels) || channels < 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("metadata \"channels\" is ", found == file.metadata.end() ? "missing" : found->second,
-                       ", expected the number of channels, as the descriptor is of moments"));
-    }
-  }
-  SetInputs(descriptor, channels, &shape);
+  int channels = 0, messages = 0;
+  if (!descriptor.is_chebyshev()) RETURN_IF_ERROR(ParseLayers(file.metadata, &channels, &messages));
+  SetInputs(descriptor, channels, messages, &shape);
   shape.hidden.clear();
   const std::string& hidden = file.metadata.at("hidden");
   for (const absl::string_view text : absl::StrSplit(hidden, ',', absl::SkipEmpty())) {
@@ -191,7 +225,9 @@ const Schema& PotentialSchema() {
       "[out], all F32 or all F64; x·Wᵀ + b, activation on hidden layers, linear output. A many-body potential has "
       "K channels, which are the networks' inputs, L = max_l and N radial functions: `moments.X.radial` [K, L+1, M, "
       "N], "
-      "`moments.X.product` [K, P] and `moments.X.linear` [K] (docs/methods.md). A potential with a repulsion of pairs "
+      "`moments.X.product` [K, P] and `moments.X.linear` [K] (docs/methods.md). One of two layers has messages "
+      "`message.X` [U, K], and all of these once more for its second layer, with `second.` before their names and U in "
+      "place of M. A potential with a repulsion of pairs "
       "has the last two tensors and is of kind potential/2, which older programs refuse: the energy is then that of "
       "the networks and of the repulsion.",
       {
@@ -219,7 +255,9 @@ const Schema& PotentialSchema() {
       },
       {
           {"descriptor", true, "JSON, as in the features"},
-          {"channels", false, "of a many-body potential, whose descriptor is of moments"},
+          {"channels", false, "of a many-body potential of one layer, whose descriptor is of moments"},
+          {"layers", false,
+           "K,U: channels and messages of a many-body potential of two layers, in place of `channels`"},
           {"hidden", true, "nodes of each hidden layer, as 15,15"},
           {"activation", true, "linear, tanh, sigmoid, mtanh, twist or silu"},
           {"units", true, "Å, eV"},
@@ -241,12 +279,13 @@ std::string BiasName(const DescriptorOptions& descriptor, int species, int layer
   return LayerName(descriptor, species, layer, "bias");
 }
 
-void SetInputs(const DescriptorOptions& descriptor, int channels, NetworkShape* shape) {
+void SetInputs(const DescriptorOptions& descriptor, int channels, int messages, NetworkShape* shape) {
   shape->num_species = static_cast<int>(descriptor.species().size());
   shape->num_features = descriptor.num_features();
   shape->moments = MomentShape();
   if (descriptor.is_chebyshev()) return;
   shape->moments.channels = channels;
+  shape->moments.messages = messages;
   shape->moments.num_radial = descriptor.moments().num_radial;
   shape->moments.max_l = descriptor.moments().max_l;
 }
@@ -254,20 +293,13 @@ void SetInputs(const DescriptorOptions& descriptor, int channels, NetworkShape* 
 std::vector<ParameterSlice> NetworkSlices(const DescriptorOptions& descriptor, const NetworkShape& shape) {
   std::vector<ParameterSlice> slices;
   for (int species = 0; species < shape.num_species; ++species) {
-    if (shape.has_moments()) {
-      const MomentShape& m = shape.moments;
-      slices.push_back({MomentName(descriptor, species, "radial"),
-                        shape.radial_offset(species),
-                        {m.channels, m.max_l + 1, shape.num_species, m.num_radial}});
-      slices.push_back(
-          {MomentName(descriptor, species, "product"), shape.product_offset(species), {m.channels, m.num_products()}});
-      slices.push_back({MomentName(descriptor, species, "linear"), shape.linear_offset(species), {m.channels}});
-    }
-    for (int layer = 0; layer < shape.num_layers(); ++layer) {
-      const int64_t in = shape.layer_inputs(layer), out = shape.layer_outputs(layer);
-      slices.push_back({WeightName(descriptor, species, layer), shape.weight_offset(species, layer), {out, in}});
-      slices.push_back({BiasName(descriptor, species, layer), shape.bias_offset(species, layer), {out}});
-    }
+    const int64_t begin = species * shape.parameters_per_species();
+    AppendSlices(descriptor, shape.FirstLayer(), species, begin, "", &slices);
+    if (!shape.has_messages()) continue;
+    slices.push_back({absl::StrCat("message.", ElementSymbol(descriptor.species()[species])),
+                      shape.message_offset(species),
+                      {shape.moments.messages, shape.moments.channels}});
+    AppendSlices(descriptor, shape.SecondLayer(), species, shape.second_layer_offset(species), "second.", &slices);
   }
   return slices;
 }
@@ -300,7 +332,11 @@ absl::Status WritePotential(absl::string_view path, const Potential& potential) 
   Metadata metadata = potential.metadata;
   metadata["kind"] = potential.repulsion.empty() ? PotentialSchema().kind : RepulsionSchema().kind;
   metadata["descriptor"] = potential.descriptor.ToJson();
-  if (shape.has_moments()) metadata["channels"] = absl::StrCat(shape.moments.channels);
+  if (shape.has_messages()) {
+    metadata["layers"] = absl::StrCat(shape.moments.channels, ",", shape.moments.messages);
+  } else if (shape.has_moments()) {
+    metadata["channels"] = absl::StrCat(shape.moments.channels);
+  }
   metadata["hidden"] = absl::StrJoin(shape.hidden, ",");
   metadata["activation"] = std::string(kActivationNames.Name(shape.activation));
   metadata["units"] = "length Å, energy eV";

@@ -50,7 +50,7 @@ const Schema& PotentialSchema();
 
 // Sets what the descriptor decides about the shape: species and features, and with moments how many there are.
 // channels: those of a many-body potential; ignored for a Chebyshev descriptor.
-void SetInputs(const DescriptorOptions& descriptor, int channels, NetworkShape* shape);
+void SetInputs(const DescriptorOptions& descriptor, int channels, int messages, NetworkShape* shape);
 
 // Return tensor names such as "network.Ti.0.weight" and "network.Ti.0.bias".
 std::string WeightName(const DescriptorOptions& descriptor, int species, int layer);

@@ -12,6 +12,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/descriptor/descriptor_options.h"
 #include "lib/network/network_shape.h"
+#include "lib/potential/model/structure_messages.h"
 #include "lib/structure/element.h"
 #include "lib/tensorfile/tensor_of_doubles.h"
 
@@ -58,6 +59,10 @@ absl::Status CheckFits(const Potential& from, const Potential& to) {
     return absl::InvalidArgumentError(
         absl::StrCat("it has ", from.shape.moments.channels, " channels, asked for are ", to.shape.moments.channels));
   }
+  if (from.shape.moments.messages != to.shape.moments.messages) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("it has ", from.shape.moments.messages, " messages, asked for are ", to.shape.moments.messages));
+  }
   if (from.shape.hidden != to.shape.hidden || from.shape.activation != to.shape.activation) {
     return absl::InvalidArgumentError(absl::StrCat(
         "its networks are ", absl::StrJoin(from.shape.hidden, ","), " ", kActivationNames.Name(from.shape.activation),
@@ -77,7 +82,10 @@ class Network {
   }
 
   // Adapts the first layer. Returns how many features that the network used are constant in the new set.
-  int RescaleFeatures() { return shape_.has_moments() ? RescaleMoments() : RescaleFirstLayer(); }
+  int RescaleFeatures() {
+    if (shape_.has_messages()) RescaleMessages();
+    return shape_.has_moments() ? RescaleMoments() : RescaleFirstLayer();
+  }
 
   void RescaleEnergy() {
     const int last = shape_.num_layers() - 1;
@@ -91,6 +99,14 @@ class Network {
     if (!shape_.has_moments()) return;
     const int64_t linear = Offset(shape_.linear_offset(to_species_));
     for (int64_t k = 0; k < shape_.moments.channels; ++k) values_[linear + k] *= new_scale / scale;
+    if (!shape_.has_messages()) return;
+    // The second layer's energies have no constant of their own.
+    const NetworkShape second = shape_.SecondLayer();
+    double* const layer = &values_[Offset(shape_.second_layer_offset(to_species_))];
+    for (int64_t k = 0; k < shape_.moments.channels; ++k) layer[second.linear_offset(0) + k] *= new_scale / scale;
+    for (int64_t i = second.weight_offset(0, last); i < second.parameters_per_species(); ++i) {
+      layer[i] *= new_scale / scale;
+    }
   }
 
   void Write(Tensor* parameters) const {
@@ -113,7 +129,7 @@ class Network {
     return found == known.end() ? -1 : static_cast<int>(found - known.begin());
   }
 
-  // Moments have no means, and scales that depend on the neighbor's species and l alone. Coefficients follow their
+  // Moments have no means, and scales that depend on the neighbor's species, n and l alone. Coefficients follow their
   // element; those of neighbors that the model never saw, whose values are random, become 0, so that predictions stay.
   // Returns how many moments that the coefficients used have no scale in the new set.
   int RescaleMoments() {
@@ -127,18 +143,37 @@ class Network {
     for (int l = 0; l <= m.max_l; ++l) {
       for (int64_t s = 0; s < shape_.num_species; ++s) {
         const int64_t then = SpeciesInFrom(s), block = m.num_radial * components;
-        const double scale = then < 0 ? 0 : from_.feature_scaling.scale[from_species_ * f + then * block + l * l];
-        const double new_scale = to_.feature_scaling.scale[to_species_ * f + s * block + l * l];
-        lost += scale != 0 && new_scale == 0 ? m.num_radial * (2 * l + 1) : 0;
-        const double factor = scale == 0 ? 0 : new_scale == 0 ? 1 : scale / new_scale;
-        for (int64_t k = 0; k < m.channels; ++k) {
-          for (int n = 0; n < m.num_radial; ++n) {
+        for (int n = 0; n < m.num_radial; ++n) {
+          const int64_t at = n * components + l * l;
+          const double scale = then < 0 ? 0 : from_.feature_scaling.scale[from_species_ * f + then * block + at];
+          const double new_scale = to_.feature_scaling.scale[to_species_ * f + s * block + at];
+          lost += scale != 0 && new_scale == 0 ? 2 * l + 1 : 0;
+          const double factor = scale == 0 ? 0 : new_scale == 0 ? 1 : scale / new_scale;
+          for (int64_t k = 0; k < m.channels; ++k) {
             values_[coefficient(k, l, s) + n] = factor == 0 ? 0 : factor * old[coefficient(k, l, then) + n];
           }
         }
       }
     }
     return lost;
+  }
+
+  // Coefficients of moments of messages, whose scales depend on n and l alone.
+  void RescaleMessages() {
+    const NetworkShape second = shape_.SecondLayer();
+    const std::vector<double> scale = MessageScale(from_.descriptor.moments(), from_.shape, from_.feature_scaling);
+    const std::vector<double> new_scale = MessageScale(to_.descriptor.moments(), to_.shape, to_.feature_scaling);
+    double* c = &values_[Offset(shape_.second_layer_offset(to_species_))];
+    const MomentShape& m = second.moments;
+    for (int64_t k = 0; k < m.channels; ++k) {
+      for (int64_t l = 0; l <= m.max_l; ++l) {
+        for (int64_t source = 0; source < m.num_sources; ++source) {
+          for (int64_t at = l * l; at < m.num_radial * m.num_components(); at += m.num_components()) {
+            *c++ *= scale[at] / new_scale[at];
+          }
+        }
+      }
+    }
   }
 
   int RescaleFirstLayer() {

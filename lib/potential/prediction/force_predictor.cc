@@ -147,6 +147,10 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
     prediction->atom_energy.assign(num_centers, 0.0);
     atom_energy_.resize(num_centers);
     for (int m = 0; m < num_models; ++m) {
+      if (networks_[m].has_messages()) {
+        CHECK_EQ(num_centers, num_atoms) << "messages of atoms whose neighbors are not all here are unknown";
+        networks_[m].SetNeighbors(state_.get());
+      }
       energies_[m] = networks_[m].Energies(features, species, absl::MakeSpan(atom_energy_));
       const PairRepulsion& repulsion = repulsion_[m];
       if (!repulsion.empty()) {
@@ -164,6 +168,9 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
       network_force_.resize(3 * num_atoms);
       double strain[9];
       derivatives_->Vjp(state_.get(), slopes_, {}, absl::MakeSpan(network_force_), strain_gradient ? strain : nullptr);
+      if (networks_[m].has_messages()) {
+        networks_[m].AddMessageForces(absl::MakeSpan(network_force_), strain_gradient ? strain : nullptr);
+      }
       forces_[m].assign(network_force_.begin(), network_force_.end());
       for (int a = 0; strain_gradient != nullptr && a < 9; ++a) (*strain_gradient)[a] += strain[a] / num_models;
       if (repulsion.empty()) continue;

@@ -17,6 +17,7 @@
 #include "lib/descriptor/reference_derivatives.h"
 #include "lib/many_body/many_body_reference.h"
 #include "lib/neighbor/pair_view.h"
+#include "lib/potential/training/message_reference.h"
 #include "lib/structure/cell.h"
 #include "lib/structure/structure.h"
 #include "lib/tensorfile/tensorfile_torch.h"
@@ -199,6 +200,11 @@ ReferencePrediction PredictReference(const DescriptorOptions& options, const Net
                                      const at::Tensor& parameters, const NamedTensors& batch, bool forces,
                                      const EagerOptions& eager) {
   const c10::AutoGradMode enabled(true);
+  if (shape.has_messages()) {
+    const ReferencePrediction out = PredictWithMessages(options.moments(), shape, feature_scaling, energy_scaling,
+                                                        parameters, batch, forces, eager);
+    return parameters.requires_grad() ? out : WithoutGraph(out);
+  }
   const auto jacobian = std::make_shared<const BatchJacobian>(options, batch);
   // The network may run on any device, so it gets a copy of the features there.
   const at::Tensor features = jacobian->features().clone().to(parameters.device()).requires_grad_(forces);

@@ -55,7 +55,13 @@ ForceContext<T>::ForceContext(const AtomisticModel& model, const LossOptions& lo
 
 template <typename T>
 StructureWorker<T>::StructureWorker(const ForceContext<T>& formulas, GeometryCache<T>* cache)
-    : formulas_(formulas), cache_(cache), kernel_(MakeAtomKernel<T>(formulas.model.shape())) {}
+    : formulas_(formulas),
+      cache_(cache),
+      kernel_(MakeAtomKernel<T>(formulas.model.shape())),
+      messages_(MakeStructureMessages<T>(formulas.model.descriptor(), formulas.model.shape(),
+                                         formulas.model.feature_scaling())) {
+  kernel_->SetMessageSums(messages_.get());
+}
 
 template <typename T>
 StructureWorker<T>::~StructureWorker() = default;
@@ -155,16 +161,19 @@ void StructureWorker<T>::ComputeFeatures(const ForceBatch<T>& batch, bool keep, 
 }
 
 template <typename T>
-void StructureWorker<T>::ComputeAllFeatures(const ForceBatch<T>& batch, bool forces) {
+void StructureWorker<T>::ComputeAllFeatures(const ForceBatch<T>& batch, bool keep_states) {
   const ProfileScope scope(Stage::kDescriptor);
-  const bool keep = forces && cache_ != nullptr;
+  const bool keep = keep_states && cache_ != nullptr;
+  if (messages_ != nullptr) messages_->Clear();
   for (size_t k = 0; k < places_.size(); ++k) {
     if (k + 1 < places_.size()) {
       const int64_t next = places_[k + 1].s;
       const bool kept = keep && cache_->Find(batch.example[next]) != nullptr;
       if (batch.has_geometry[next] && !kept) Fetch(batch.geometry(next));
     }
-    ComputeFeatures(batch, keep, scope, states_[forces ? k : 0].get(), &places_[k]);
+    State* const state = states_[keep_states ? k : 0].get();
+    ComputeFeatures(batch, keep, scope, state, &places_[k]);
+    if (messages_ != nullptr) messages_->Add({state, places_[k].row, places_[k].atoms});
   }
 }
 
@@ -252,8 +261,19 @@ std::array<double, 9> StructureWorker<T>::AddStressErrors(const ForceBatch<T>& b
 }
 
 template <typename T>
-void StructureWorker<T>::ComputeForces(const ForceBatch<T>& batch, const Place& place, State* state, bool train,
-                                       StructureSums* sums) {
+void StructureWorker<T>::AddMessageForces(int k, double* strain_gradient) {
+  const double per_energy = 1 / formulas_.model.energy_scaling().scale;
+  const absl::Span<const T> force = messages_->force(k);
+  for (size_t c = 0; c < force.size(); ++c) force_[c] += static_cast<T>(per_energy) * force[c];
+  for (int c = 0; strain_gradient != nullptr && c < 9; ++c) {
+    strain_gradient[c] += per_energy * messages_->strain_gradient(k)[c];
+  }
+}
+
+template <typename T>
+void StructureWorker<T>::ComputeForces(const ForceBatch<T>& batch, int k, bool train, StructureSums* sums) {
+  const Place& place = places_[k];
+  State* const state = states_[k].get();
   const int64_t first = place.first, n = place.atoms;
   const int f = formulas_.num_features;
   const LossOptions& loss = formulas_.loss;
@@ -269,7 +289,8 @@ void StructureWorker<T>::ComputeForces(const ForceBatch<T>& batch, const Place& 
   }
   // The strain gradient needs every pair, so a structure with a stress takes all atoms.
   absl::Span<const uint8_t> sampled;
-  if (!stress && kFewSampled * batch.num_sampled[place.s] <= n && place.pairs >= kManyNeighbors * n) {
+  if (!stress && messages_ == nullptr && kFewSampled * batch.num_sampled[place.s] <= n &&
+      place.pairs >= kManyNeighbors * n) {
     sampled = {reinterpret_cast<const uint8_t*>(batch.force_sampled.data() + first), static_cast<size_t>(n)};
   }
   double strain_gradient[9];
@@ -278,7 +299,10 @@ void StructureWorker<T>::ComputeForces(const ForceBatch<T>& batch, const Place& 
     const ProfileScope scope(Stage::kVjp);
     CountDescriptor(scope, place, &DescriptorCost::Vjp);
     derivatives.Vjp(state, features_, sampled, absl::MakeSpan(force_), stress ? strain_gradient : nullptr);
+    if (messages_ != nullptr) AddMessageForces(k, stress ? strain_gradient : nullptr);
   }
+  // Forces are minus the derivative by positions, so that their direction changes its sign.
+  const double per_energy = 1 / formulas_.model.energy_scaling().scale;
   if (force) {
     AddForceErrors(batch, place, sums);
     if (train) {
@@ -286,9 +310,11 @@ void StructureWorker<T>::ComputeForces(const ForceBatch<T>& batch, const Place& 
       CountDescriptor(scope, place, &DescriptorCost::Jvp);
       derivatives.Jvp(state, direction_, sampled, nullptr, absl::MakeSpan(features_));
       StoreTangents(batch, place, features_.data(), T(-1), &force_tangent_);
+      if (messages_ != nullptr) messages_->SetDirection(k, direction_, -per_energy);
     }
   } else if (train && loss.force_weight > 0) {
     StoreTangents(batch, place, nullptr, T(0), &force_tangent_);
+    if (messages_ != nullptr) messages_->SetDirection(k, {}, 0);
   }
   if (stress) {
     const std::array<double, 9> strain = AddStressErrors(batch, place, strain_gradient, sums);
@@ -298,9 +324,11 @@ void StructureWorker<T>::ComputeForces(const ForceBatch<T>& batch, const Place& 
       CountDescriptor(scope, place, &DescriptorCost::Jvp);
       derivatives.Jvp(state, direction_, {}, strain.data(), absl::MakeSpan(features_));
       StoreTangents(batch, place, features_.data(), T(1), &stress_tangent_);
+      if (messages_ != nullptr) messages_->SetStrain(k, strain.data(), per_energy);
     }
   } else if (train && loss.stress_weight > 0) {
     StoreTangents(batch, place, nullptr, T(0), &stress_tangent_);
+    if (messages_ != nullptr) messages_->SetStrain(k, nullptr, 0);
   }
 }
 
@@ -311,9 +339,10 @@ void StructureWorker<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>
   if (structures.empty()) return;
   const bool forces = NeedsForces(formulas_.loss, batch, structures[0]), train = gradients != nullptr;
   PlaceAtoms(batch, structures);
-  const size_t num_states = forces ? structures.size() : 1;
+  const bool keep_states = forces || messages_ != nullptr;
+  const size_t num_states = keep_states ? structures.size() : 1;
   while (states_.size() < num_states) states_.push_back(formulas_.derivatives->MakeState());
-  ComputeAllFeatures(batch, forces);
+  ComputeAllFeatures(batch, keep_states);
   const AtomRows<T> rows = Rows();
   const absl::Span<double> network_sums = absl::MakeSpan(network_sums_);
   const NetworkCost& cost = formulas_.network_cost;
@@ -341,13 +370,19 @@ void StructureWorker<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>
   if (force_term) force_tangent_.resize(x_.size());
   if (stress_term) stress_tangent_.resize(x_.size());
   for (size_t k = 0; k < places_.size(); ++k) {
-    ComputeForces(batch, places_[k], states_[k].get(), train, &sums[places_[k].s]);
+    ComputeForces(batch, static_cast<int>(k), train, &sums[places_[k].s]);
   }
   if (!force_term && !stress_term) return;
   const ProfileScope scope(Stage::kTangents);
   CountNetworks(scope, (force_term + stress_term) * cost.tangent_gradients);
-  if (force_term) kernel_->AddTangentGradients(parameters, rows, force_tangent_, gradients->force);
-  if (stress_term) kernel_->AddTangentGradients(parameters, rows, stress_tangent_, gradients->stress);
+  if (force_term) {
+    if (messages_ != nullptr) messages_->MoveAtoms();
+    kernel_->AddTangentGradients(parameters, rows, force_tangent_, gradients->force);
+  }
+  if (stress_term) {
+    if (messages_ != nullptr) messages_->StrainCells();
+    kernel_->AddTangentGradients(parameters, rows, stress_tangent_, gradients->stress);
+  }
 }
 
 template struct ForceContext<float>;

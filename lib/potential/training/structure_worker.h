@@ -16,6 +16,7 @@
 #include "lib/network/network_cost.h"
 #include "lib/potential/model/atomistic_model.h"
 #include "lib/potential/model/loss_function.h"
+#include "lib/potential/model/structure_messages.h"
 #include "lib/potential/model/task_options.h"
 #include "lib/potential/training/force_batch.h"
 #include "lib/potential/training/geometry_cache.h"
@@ -118,9 +119,12 @@ class StructureWorker {
   void KeepFeatures(const ForceBatch<T>& batch, const State& state, const Place& place);
   // keep: restores the structure from the cache or, if it is not there, stores it.
   void ComputeFeatures(const ForceBatch<T>& batch, bool keep, const ProfileScope& scope, State* state, Place* place);
-  void ComputeAllFeatures(const ForceBatch<T>& batch, bool forces);
+  void ComputeAllFeatures(const ForceBatch<T>& batch, bool keep_states);
   void ComputeEnergies(const ForceBatch<T>& batch, absl::Span<StructureSums> sums);
-  void ComputeForces(const ForceBatch<T>& batch, const Place& place, State* state, bool train, StructureSums* sums);
+  // Computes the forces of structure k of the chunk, and the tangents that its errors give.
+  void ComputeForces(const ForceBatch<T>& batch, int k, bool train, StructureSums* sums);
+  // Adds what the second layer has to force_ and, unless null, to the strain gradient.
+  void AddMessageForces(int k, double* strain_gradient);
   // Count operations for profiles: of the networks for all atoms of the chunk, or of the descriptor for one structure.
   void CountNetworks(const ProfileScope& scope, int64_t flop_of_atom) const;
   void CountDescriptor(const ProfileScope& scope, const Place& place,
@@ -139,7 +143,8 @@ class StructureWorker {
   const ForceContext<T>& formulas_;
   GeometryCache<T>* const cache_;
   const std::unique_ptr<AtomKernel<T>> kernel_;
-  // one for each structure that needs forces; without forces the first serves all
+  const std::unique_ptr<StructureMessages<T>> messages_;  // null for potentials of one layer
+  // one for each structure of the chunk; without forces and messages the first serves all
   std::vector<std::unique_ptr<State>> states_;
   std::vector<Place> places_;
   std::vector<int32_t> row_;  // [atoms] in the order of places_

@@ -1,0 +1,301 @@
+#include "lib/many_body/layered_kernel.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/base/logging.h"
+
+namespace rutile {
+namespace {
+
+const NetworkShape& Checked(const NetworkShape& shape) {
+  CHECK(shape.has_messages()) << "one layer has ManyBodyKernel";
+  CHECK(shape.Validate().ok()) << shape.Validate();
+  return shape;
+}
+
+}  // namespace
+
+template <typename T>
+LayeredKernel<T>::LayeredKernel(const NetworkShape& shape, ThreadPool* pool)
+    : shape_(Checked(shape)),
+      first_shape_(shape.FirstLayer()),
+      second_shape_(shape.SecondLayer()),
+      first_(first_shape_, pool),
+      second_(second_shape_, pool),
+      first_parameters_(first_shape_.num_parameters()),
+      second_parameters_(second_shape_.num_parameters()),
+      first_gradients_(first_parameters_.size()),
+      second_gradients_(second_parameters_.size()),
+      message_weights_(
+          AlignedBuffer<T>::Zeros(shape.num_species * int64_t{first_.padded_channels()} * shape.moments.messages)),
+      message_gradients_(message_weights_.size()) {}
+
+template <typename T>
+void LayeredKernel<T>::SetPlan(const KernelPlan& plan) {
+  first_.SetPlan(plan);
+  second_.SetPlan(plan);
+}
+
+template <typename T>
+void LayeredKernel<T>::Reserve(absl::Span<const int64_t> atoms, bool second_order) {
+  first_.Reserve(atoms, second_order);
+  second_.Reserve(atoms, second_order);
+  int64_t num_atoms = 0;
+  for (const int64_t n : atoms) num_atoms += n;
+  TakeBuffers(num_atoms, second_order);
+}
+
+template <typename T>
+void LayeredKernel<T>::TakeBuffers(int64_t num_atoms, bool second_order) {
+  const int64_t features = num_atoms * second_shape_.num_features, messages = num_atoms * num_messages();
+  messages_.Take(messages);
+  message_slopes_.Take(messages);
+  features_.Take(features);
+  feature_slopes_.Take(features);
+  const int64_t invariants = num_atoms * first_.padded_channels();
+  bounded_.Take(invariants);
+  bound_slopes_.Take(invariants);
+  received_.Take(invariants);
+  invariant_slopes_.Take(invariants);
+  if (!second_order) return;
+  bounded_tangents_.Take(invariants);
+  bound_slope_tangents_.Take(invariants);
+  received_tangents_.Take(invariants);
+  message_tangents_.Take(messages);
+  message_slope_tangents_.Take(messages);
+  feature_tangents_.Take(features);
+  feature_slope_tangents_.Take(features);
+}
+
+template <typename T>
+void LayeredKernel<T>::Split(absl::Span<const T> parameters, const AtomRows<T>& rows) {
+  CHECK(message_sums_ != nullptr) << "SetMessageSums comes first";
+  CHECK(rows.row.empty()) << "values alone are read where they lie";
+  CHECK_EQ(parameters.size(), shape_.num_parameters());
+  const int64_t first = first_shape_.parameters_per_species(), second = second_shape_.parameters_per_species();
+  const int64_t channels = shape_.moments.channels, padded = first_.padded_channels(), messages = num_messages();
+  const T factor = static_cast<T>(1 / std::sqrt(static_cast<double>(channels)));
+  for (int s = 0; s < shape_.num_species; ++s) {
+    std::copy_n(parameters.data() + s * shape_.parameters_per_species(), first, first_parameters_.data() + s * first);
+    std::copy_n(parameters.data() + shape_.second_layer_offset(s), second, second_parameters_.data() + s * second);
+    const T* const v = parameters.data() + shape_.message_offset(s);
+    T* const out = message_weights_.data() + s * padded * messages;
+    for (int64_t k = 0; k < messages; ++k) {
+      for (int64_t c = 0; c < channels; ++c) out[c * messages + k] = factor * v[k * channels + c];
+    }
+  }
+}
+
+template <typename T>
+AtomRows<T> LayeredKernel<T>::SecondRows(const AtomRows<T>& rows) const {
+  const auto size = static_cast<size_t>(rows.num_atoms() * second_shape_.num_features);
+  return {{features_.data(), size}, rows.species_offset, rows.structure};
+}
+
+template <typename T>
+void LayeredKernel<T>::Bound(int64_t num_atoms, bool tangents) {
+  const int64_t size = num_atoms * first_.padded_channels();
+  const T* const m = first_.invariants();
+  for (int64_t i = 0; i < size; ++i) {
+    const T factor = 1 / std::sqrt(1 + m[i] * m[i]);
+    bounded_[i] = m[i] * factor;
+    bound_slopes_[i] = factor * factor * factor;
+  }
+  if (!tangents) return;
+  const T* const dot = first_.tangent_invariants();
+  for (int64_t i = 0; i < size; ++i) {
+    bounded_tangents_[i] = bound_slopes_[i] * dot[i];
+    bound_slope_tangents_[i] = -3 * m[i] / (1 + m[i] * m[i]) * bounded_tangents_[i];
+  }
+}
+
+template <typename T>
+void LayeredKernel<T>::Send(const AtomRows<T>& rows, const T* m, T* out) const {
+  const int64_t padded = first_.padded_channels(), messages = num_messages();
+  for (int s = 0; s < shape_.num_species; ++s) {
+    const T* const weights = message_weights_.data() + s * padded * messages;
+    for (int64_t a = rows.species_offset[s]; a < rows.species_offset[s + 1]; ++a) {
+      T* const u = out + a * messages;
+      std::fill_n(u, messages, T(0));
+      for (int64_t c = 0; c < padded; ++c) {
+        const T value = m[a * padded + c], *const row = weights + c * messages;
+        for (int64_t k = 0; k < messages; ++k) u[k] += value * row[k];
+      }
+    }
+  }
+}
+
+template <typename T>
+void LayeredKernel<T>::Receive(const AtomRows<T>& rows, const T* u, T* out) const {
+  const int64_t padded = first_.padded_channels(), messages = num_messages();
+  for (int s = 0; s < shape_.num_species; ++s) {
+    const T* const weights = message_weights_.data() + s * padded * messages;
+    for (int64_t a = rows.species_offset[s]; a < rows.species_offset[s + 1]; ++a) {
+      for (int64_t c = 0; c < padded; ++c) {
+        const T* const row = weights + c * messages;
+        T sum = 0;
+        for (int64_t k = 0; k < messages; ++k) sum += u[a * messages + k] * row[k];
+        out[a * padded + c] = sum;
+      }
+    }
+  }
+}
+
+template <typename T>
+void LayeredKernel<T>::AddMessageGradients(const AtomRows<T>& rows, absl::Span<const double> factor, const T* u,
+                                           const T* m) {
+  const int64_t padded = first_.padded_channels(), messages = num_messages();
+  for (int s = 0; s < shape_.num_species; ++s) {
+    T* const sums = message_gradients_.data() + s * padded * messages;
+    for (int64_t a = rows.species_offset[s]; a < rows.species_offset[s + 1]; ++a) {
+      const T weight = factor.empty() ? T(1) : static_cast<T>(factor[rows.structure[a]]);
+      for (int64_t c = 0; c < padded; ++c) {
+        const T value = weight * m[a * padded + c];
+        T* const row = sums + c * messages;
+        for (int64_t k = 0; k < messages; ++k) row[k] += value * u[a * messages + k];
+      }
+    }
+  }
+}
+
+template <typename T>
+void LayeredKernel<T>::ClearGradients() {
+  std::fill(first_gradients_.begin(), first_gradients_.end(), T(0));
+  std::fill(second_gradients_.begin(), second_gradients_.end(), T(0));
+  std::fill(message_gradients_.begin(), message_gradients_.end(), T(0));
+}
+
+template <typename T>
+void LayeredKernel<T>::AddTo(absl::Span<T> gradients) const {
+  CHECK_EQ(gradients.size(), shape_.num_parameters());
+  const int64_t first = first_shape_.parameters_per_species(), second = second_shape_.parameters_per_species();
+  const int64_t channels = shape_.moments.channels, padded = first_.padded_channels(), messages = num_messages();
+  const T factor = static_cast<T>(1 / std::sqrt(static_cast<double>(channels)));
+  for (int s = 0; s < shape_.num_species; ++s) {
+    if (!frozen_.empty() && frozen_[s]) continue;
+    T* const of_first = gradients.data() + s * shape_.parameters_per_species();
+    for (int64_t i = 0; i < first; ++i) of_first[i] += first_gradients_[s * first + i];
+    T* const of_second = gradients.data() + shape_.second_layer_offset(s);
+    for (int64_t i = 0; i < second; ++i) of_second[i] += second_gradients_[s * second + i];
+    T* const v = gradients.data() + shape_.message_offset(s);
+    const T* const sums = message_gradients_.data() + s * padded * messages;
+    for (int64_t k = 0; k < messages; ++k) {
+      for (int64_t c = 0; c < channels; ++c) v[k * channels + c] += factor * sums[c * messages + k];
+    }
+  }
+}
+
+template <typename T>
+void LayeredKernel<T>::Propagate(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums,
+                                 bool forces, T* x_gradients) {
+  Split(parameters, rows);
+  TakeBuffers(rows.num_atoms(), /*second_order=*/false);
+  first_.ForwardInvariants(first_parameters_, rows, sums);
+  Bound(rows.num_atoms(), /*tangents=*/false);
+  Send(rows, bounded_.data(), messages_.data());
+  message_sums_->Sums(messages_.data(), features_.data());
+  const AtomRows<T> second_rows = SecondRows(rows);
+  second_sums_.resize(sums.size());
+  second_.ForwardInvariants(second_parameters_, second_rows, absl::MakeSpan(second_sums_));
+  for (size_t s = 0; s < sums.size(); ++s) sums[s] += second_sums_[s];
+  second_.FinishForward(second_rows, nullptr, feature_slopes_.data());
+  message_sums_->Slopes(messages_.data(), feature_slopes_.data(), forces, message_slopes_.data());
+  Receive(rows, message_slopes_.data(), received_.data());
+  const int64_t size = rows.num_atoms() * first_.padded_channels();
+  for (int64_t i = 0; i < size; ++i) invariant_slopes_[i] = bound_slopes_[i] * received_[i];
+  first_.FinishForward(rows, invariant_slopes_.data(), x_gradients);
+}
+
+template <typename T>
+void LayeredKernel<T>::Forward(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums) {
+  Propagate(parameters, rows, sums, /*forces=*/false, nullptr);
+}
+
+template <typename T>
+void LayeredKernel<T>::Backward(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                absl::Span<const double> slopes, absl::Span<T> gradients) {
+  AddEnergyGradients(parameters, rows, slopes, gradients);
+}
+
+template <typename T>
+void LayeredKernel<T>::Evaluate(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums,
+                                absl::Span<T> atom_energies) {
+  Split(parameters, rows);
+  TakeBuffers(rows.num_atoms(), /*second_order=*/false);
+  first_.Evaluate(first_parameters_, rows, sums, atom_energies);
+  Bound(rows.num_atoms(), /*tangents=*/false);
+  Send(rows, bounded_.data(), messages_.data());
+  message_sums_->Sums(messages_.data(), features_.data());
+  second_sums_.resize(sums.size());
+  second_energies_.resize(atom_energies.size());
+  second_.Evaluate(second_parameters_, SecondRows(rows), absl::MakeSpan(second_sums_),
+                   absl::MakeSpan(second_energies_));
+  for (size_t s = 0; s < sums.size(); ++s) sums[s] += second_sums_[s];
+  for (size_t a = 0; a < atom_energies.size(); ++a) atom_energies[a] += second_energies_[a];
+}
+
+template <typename T>
+void LayeredKernel<T>::InputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                      absl::Span<T> x_gradients) {
+  int32_t num_structures = 0;
+  for (int64_t a = 0; a < rows.num_atoms(); ++a) num_structures = std::max(num_structures, rows.structure[a] + 1);
+  std::vector<double> sums(num_structures);
+  ForwardWithInputGradients(parameters, rows, absl::MakeSpan(sums), x_gradients);
+}
+
+template <typename T>
+void LayeredKernel<T>::ForwardWithInputGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                                 absl::Span<double> sums, absl::Span<T> x_gradients) {
+  CHECK_EQ(x_gradients.size(), rows.num_atoms() * shape_.num_features);
+  Propagate(parameters, rows, sums, /*forces=*/true, x_gradients.data());
+}
+
+template <typename T>
+void LayeredKernel<T>::AddEnergyGradients(absl::Span<const T> /*parameters*/, const AtomRows<T>& rows,
+                                          absl::Span<const double> slopes, absl::Span<T> gradients) {
+  ClearGradients();
+  first_.AddEnergyGradients(first_parameters_, rows, slopes, absl::MakeSpan(first_gradients_));
+  second_.AddEnergyGradients(second_parameters_, SecondRows(rows), slopes, absl::MakeSpan(second_gradients_));
+  AddMessageGradients(rows, slopes, message_slopes_.data(), bounded_.data());
+  AddTo(gradients);
+}
+
+template <typename T>
+void LayeredKernel<T>::AddTangentGradients(absl::Span<const T> /*parameters*/, const AtomRows<T>& rows,
+                                           absl::Span<const T> tangents, absl::Span<T> gradients) {
+  CHECK_EQ(tangents.size(), rows.num_atoms() * shape_.num_features);
+  TakeBuffers(rows.num_atoms(), /*second_order=*/true);
+  ClearGradients();
+  first_.ForwardTangents(rows, tangents.data());
+  Bound(rows.num_atoms(), /*tangents=*/true);
+  Send(rows, bounded_tangents_.data(), message_tangents_.data());
+  message_sums_->Tangents(messages_.data(), message_tangents_.data(), feature_tangents_.data());
+  const AtomRows<T> second_rows = SecondRows(rows);
+  second_.ForwardTangents(second_rows, feature_tangents_.data());
+  second_.AddGradientsAlong(second_rows, feature_tangents_.data(), nullptr, absl::MakeSpan(second_gradients_),
+                            feature_slope_tangents_.data());
+  message_sums_->TangentSlopes(feature_slopes_.data(), feature_slope_tangents_.data(), message_slope_tangents_.data());
+  AddMessageGradients(rows, {}, message_slope_tangents_.data(), bounded_.data());
+  AddMessageGradients(rows, {}, message_slopes_.data(), bounded_tangents_.data());
+  Receive(rows, message_slope_tangents_.data(), received_tangents_.data());
+  const int64_t size = rows.num_atoms() * first_.padded_channels();
+  for (int64_t i = 0; i < size; ++i) {
+    invariant_slopes_[i] = bound_slope_tangents_[i] * received_[i] + bound_slopes_[i] * received_tangents_[i];
+  }
+  first_.AddGradientsAlong(rows, tangents.data(), invariant_slopes_.data(), absl::MakeSpan(first_gradients_), nullptr);
+  AddTo(gradients);
+}
+
+template <typename T>
+void LayeredKernel<T>::AddEnergyAndTangentGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
+                                                    absl::Span<const double> slopes, absl::Span<const T> tangents,
+                                                    absl::Span<T> gradients) {
+  AddEnergyGradients(parameters, rows, slopes, gradients);
+  AddTangentGradients(parameters, rows, tangents, gradients);
+}
+
+template class LayeredKernel<float>;
+template class LayeredKernel<double>;
+
+}  // namespace rutile
