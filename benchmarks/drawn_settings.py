@@ -51,6 +51,7 @@ DRAWN = {
     "ang_order": ("p", ["--ang_order=4"]),
     "angular": ("p", None),
     "cutoff": ("p", ["--potential=many-body --channels=4 --cutoff=3.5"]),
+    "messages": ("p", [MANY_BODY + "--messages=2"]),
     "max_l": ("p", [MANY_BODY + "--max_l=1"]),
     "min_cutoff": ("p", ["--min_cutoff=1"]),
     "potential": ("p", [MANY_BODY.strip()]),

@@ -57,6 +57,32 @@ run moved $moments --max_epochs=1 --learning_rate=1e-30 --init_from=ref/last.saf
 $evaluate moved/last.safetensors "$tio2" > after.tsv 2> log || fail "evaluate: $(cat log)"
 diff before.tsv after.tsv > lines || fail "--init_from changes predictions: $(cat lines)"
 
+# Two layers: the same routes, threads, resumed runs, transfers and committees.
+two="$moments --messages=3"
+run two $two --max_epochs=2 "$tio2"
+run two_threads $two --max_epochs=2 --threads=2 "$tio2"
+equal two/last.safetensors two_threads/last.safetensors
+run two_neighbors --messages=3 --max_epochs=2 n.safetensors
+$diff --rtol=1e-7 --atol=1e-9 two/last.safetensors two_neighbors/last.safetensors > differences ||
+  fail "two layers from neighbors: $(cat differences)"
+run two_none $two --max_epochs=2 --compile_mode=none "$tio2"
+$diff --rtol=1e-7 --atol=1e-9 two/last.safetensors two_none/last.safetensors > differences ||
+  fail "two layers by LibTorch: $(cat differences)"
+run two_part $two --max_epochs=1 "$tio2"
+run two_part $two --max_epochs=2 --resume "$tio2"
+equal two/last.safetensors two_part/last.safetensors
+refuses 'made for another model' \
+  $train --channels=6 --hidden=5 $small $moments --messages=2 --max_epochs=3 --resume --output_dir=two_part "$tio2"
+$evaluate two/last.safetensors "$tio2" > before.tsv 2> log || fail "evaluate of two layers: $(cat log)"
+expect_line 'force' before.tsv
+run two_moved $two --max_epochs=1 --learning_rate=1e-30 --init_from=two/last.safetensors --test_fraction=0.1 "$tio2"
+$evaluate two_moved/last.safetensors "$tio2" > after.tsv 2> log || fail "evaluate of two layers: $(cat log)"
+diff before.tsv after.tsv > lines || fail "--init_from changes predictions of two layers: $(cat lines)"
+run two_energies $two --max_epochs=1 --force_weight=0 "$tio2"
+run two_stress $two --max_epochs=1 --stress_weight=1 "$tio2"
+refuses 'one layer alone' $tracin --train="$tio2" --test="$tio2" --test_indices=3 --top_k=2 two/checkpoints/*.safetensors
+refuses '--messages' $train --species=Ti,O --messages=4 --output_dir=x "$tio2"
+
 # A committee, and influence.
 run committee $moments --committee=2 --max_epochs=1 "$tio2"
 $evaluate 'committee/member-*/best.safetensors' "$tio2" > committee.tsv 2> log || fail "committee: $(cat log)"

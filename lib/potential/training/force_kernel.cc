@@ -8,8 +8,8 @@ namespace rutile {
 namespace {
 
 // The number of pairs that structures handled together have, roughly: their sorted neighbors stay in the cache, and
-// memory does not grow with the batch.
-constexpr int64_t kChunkPairs = 1 << 18;
+// memory does not grow with the batch. With a second layer an atom has some 40 kB instead of some 2.
+constexpr int64_t kChunkPairs = 1 << 18, kChunkPairsOfTwoLayers = 1 << 13;
 
 // The least cost of a piece, in pairs of a structure with forces (some 70 us), and its least number of atoms: a piece
 // must be worth a thread, and its blocks of atoms must not be mostly empty. The number of pieces is a power of two, as
@@ -93,11 +93,12 @@ void ForceKernel<T>::RunPiece(absl::Span<const T> parameters, const ForceBatch<T
       gradients.stress = next(formulas_.loss.stress_weight);
     }
   }
+  const int64_t most = formulas_.model.shape().has_messages() ? kChunkPairsOfTwoLayers : kChunkPairs;
   for (int64_t begin = piece.begin; begin < piece.end;) {
     int64_t end = begin, pairs = 0;
     do {
       pairs += num_pairs_[order_[end++]];
-    } while (end < piece.end && pairs + num_pairs_[order_[end]] <= kChunkPairs);
+    } while (end < piece.end && pairs + num_pairs_[order_[end]] <= most);
     chunks_[worker]->Run(parameters, batch, absl::MakeSpan(order_).subspan(begin, end - begin),
                          train ? &gradients : nullptr, absl::MakeSpan(sums_));
     begin = end;
