@@ -65,8 +65,18 @@ class ChebyshevDerivatives : public DescriptorDerivatives<T> {
     CheckProduct(*own, sampled, strain_gradient != nullptr);
     CHECK_EQ(slopes.size(), own->num_atoms * num_features());
     CHECK_EQ(force.size(), 3 * own->num_atoms);
-    InterleavedVjp(TablesFor(*own), own, slopes.data(), sampled, force.data(), strain_gradient);
+    InterleavedVjp(TablesFor(*own), own, slopes.data(), sampled, force.data(), strain_gradient, nullptr);
     if (own->is_listed) ListedVjp(tables_, &own->listed, slopes.data(), sampled, force.data(), strain_gradient);
+  }
+
+  void VjpByAtom(State* state, absl::Span<const T> slopes, absl::Span<T> force, double* strain_gradient,
+                 absl::Span<double> atom_strain_gradient) const override {
+    OwnState* const own = Own(state);
+    CHECK(!own->is_listed) << "sums over listed triplets are not divided among atoms";
+    CHECK_EQ(slopes.size(), own->num_atoms * num_features());
+    CHECK_EQ(force.size(), 3 * own->num_atoms);
+    CHECK_EQ(atom_strain_gradient.size(), 9 * own->num_atoms);
+    InterleavedVjp(tables_, own, slopes.data(), {}, force.data(), strain_gradient, atom_strain_gradient.data());
   }
 
   void Jvp(State* state, absl::Span<const T> direction, absl::Span<const uint8_t> sampled, const double* strain,

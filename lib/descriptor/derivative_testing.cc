@@ -171,6 +171,14 @@ Products<T> ComputeProducts(const DescriptorDerivatives<T>& derivatives, const S
   if (!strain.empty()) out.strain_gradient.assign(9, kUnset);
   derivatives.Vjp(state.get(), std::vector<T>(slopes.begin(), slopes.end()), sampled, absl::MakeSpan(out.force),
                   strain.empty() ? nullptr : out.strain_gradient.data());
+  if (!strain.empty() && geometry.triplets.offset.empty()) {
+    Products<T> again = {{}, std::vector<T>(3 * num_atoms, kUnset), {}, std::vector<double>(9, kUnset), {}};
+    out.atom_strain_gradient.assign(9 * num_atoms, kUnset);
+    derivatives.VjpByAtom(state.get(), std::vector<T>(slopes.begin(), slopes.end()), absl::MakeSpan(again.force),
+                          again.strain_gradient.data(), absl::MakeSpan(out.atom_strain_gradient));
+    EXPECT_EQ(again.force, out.force);
+    EXPECT_EQ(again.strain_gradient, out.strain_gradient);
+  }
   out.tangents.assign(num_atoms * derivatives.num_features(), kUnset);
   derivatives.Jvp(state.get(), std::vector<T>(direction.begin(), direction.end()), sampled,
                   strain.empty() ? nullptr : strain.data(), absl::MakeSpan(out.tangents));
@@ -189,6 +197,9 @@ void ExpectEqual(const Products<T>& found, const Products<double>& expected, dou
   ExpectClose("feature", found.features, expected.features, tolerance);
   ExpectClose("force", found.force, expected.force, tolerance);
   ExpectClose("strain gradient", found.strain_gradient, expected.strain_gradient, tolerance);
+  if (!found.atom_strain_gradient.empty()) {
+    ExpectClose("strain gradient of atoms", found.atom_strain_gradient, expected.atom_strain_gradient, tolerance);
+  }
   ExpectClose("tangent", found.tangents, expected.tangents, tolerance);
 }
 

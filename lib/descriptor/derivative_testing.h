@@ -61,13 +61,15 @@ std::vector<DerivativeCase> DerivativeCases();
 // Returns `count` random numbers in [-1, 1).
 std::vector<double> RandomVector(int64_t count, uint64_t seed);
 
-// Computes features and both products of one geometry; sampled and strain may be empty.
+// Features and both products of one geometry. The derivatives by the strain are empty without a strain, those of atoms
+// also with listed triplets.
 template <typename T>
 struct Products {
   std::vector<T> features, force, tangents;
-  std::vector<double> strain_gradient;
+  std::vector<double> strain_gradient, atom_strain_gradient;
 };
 
+// Computes all products; sampled and strain may be empty. Expects VjpByAtom to have the bits of Vjp.
 template <typename T>
 Products<T> ComputeProducts(const DescriptorDerivatives<T>& derivatives, const StructureGeometry& geometry,
                             const std::vector<double>& slopes, const std::vector<double>& direction,

@@ -70,6 +70,13 @@ class DescriptorDerivatives {
   virtual void Vjp(State* state, absl::Span<const T> slopes, absl::Span<const uint8_t> sampled, absl::Span<T> force,
                    double* strain_gradient) const = 0;
 
+  // Does what Vjp does for all atoms, with the same bits, and divides the derivative by the strain among the atoms.
+  // strain_gradient: [9], not null. atom_strain_gradient: [N * 9], overwritten; half of each pair's dE_i/dr_ij (outer)
+  // r_ij goes to atom i, and half to j. The sum over atoms is strain_gradient to rounding. CHECK-fails after Features
+  // with listed triplets.
+  virtual void VjpByAtom(State* state, absl::Span<const T> slopes, absl::Span<T> force, double* strain_gradient,
+                         absl::Span<double> atom_strain_gradient) const = 0;
+
   // Computes the directional derivative of the features, after Features and any number of times. direction: [3N], zero
   // for atoms where `sampled` (as in Vjp) is 0. strain: [9] row-major or null; r_ij changes by direction_j -
   // direction_i + strain . r_ij; only allowed with `sampled` empty. tangents: [N * F], overwritten.

@@ -36,7 +36,8 @@ class MessageMoments<T>::Impl {
     }
   }
 
-  void Slopes(const MessageSites<T>& sites, const T* u, const T* xbar, T* ubar, T* force, double* strain_gradient) {
+  void Slopes(const MessageSites<T>& sites, const T* u, const T* xbar, T* ubar, T* force, double* strain_gradient,
+              double* atom_strain) {
     const MomentView<T>& all = Neighbors(sites);
     Clear(sites, ubar);
     for (int64_t i = 0; i < sites.atoms; ++i) {
@@ -56,6 +57,11 @@ class MessageMoments<T>::Impl {
           force[3 * i + a] += f[3 * e + a];
           force[3 * int64_t{edges_.j[e]} + a] -= f[3 * e + a];
           for (int b = 0; strain_gradient != nullptr && b < 3; ++b) strain_gradient[3 * a + b] += f[3 * e + a] * r[b];
+          for (int b = 0; atom_strain != nullptr && b < 3; ++b) {
+            const double half = 0.5 * f[3 * e + a] * r[b];
+            atom_strain[9 * i + 3 * a + b] += half;
+            atom_strain[9 * int64_t{edges_.j[e]} + 3 * a + b] += half;
+          }
         }
       }
     }
@@ -186,8 +192,8 @@ void MessageMoments<T>::Sums(const MessageSites<T>& sites, const T* u, T* x) {
 
 template <typename T>
 void MessageMoments<T>::Slopes(const MessageSites<T>& sites, const T* u, const T* xbar, T* ubar, T* force,
-                               double* strain_gradient) {
-  impl_->Slopes(sites, u, xbar, ubar, force, strain_gradient);
+                               double* strain_gradient, double* atom_strain) {
+  impl_->Slopes(sites, u, xbar, ubar, force, strain_gradient, atom_strain);
 }
 
 template <typename T>

@@ -49,9 +49,10 @@ class MessageMoments {
   void Sums(const MessageSites<T>& sites, const T* u, T* x);
 
   // Computes ubar from xbar. force: [3 atoms], to which -d(xbar . x)/dr at constant u is added, in the order of the
-  // structure's atoms; strain_gradient: [9], to which the sum of d(xbar . x)/dr_ij (outer) r_ij is added. Both may be
-  // null, the second even if the first is not.
-  void Slopes(const MessageSites<T>& sites, const T* u, const T* xbar, T* ubar, T* force, double* strain_gradient);
+  // structure's atoms; strain_gradient: [9], to which the sum of d(xbar . x)/dr_ij (outer) r_ij is added; atom_strain:
+  // [9 atoms], half of each term to either atom. All may be null, the latter even if the first is not.
+  void Slopes(const MessageSites<T>& sites, const T* u, const T* xbar, T* ubar, T* force, double* strain_gradient,
+              double* atom_strain);
 
   // Computes xdot. direction: [3 atoms] in the order of the structure's atoms; strain: [9] or null; r_ij changes by
   // direction_j - direction_i + strain . r_ij.

@@ -141,9 +141,16 @@ Results Compute(const MomentOptions& options, int messages, const std::vector<do
   Results out;
   out.strain_gradient.resize(9);
   moments.Sums(sites, u.data(), x.data());
-  moments.Slopes(sites, u.data(), xbar.data(), ubar.data(), force.data(), out.strain_gradient.data());
+  std::vector<double> atom_strain(9 * atoms);
+  moments.Slopes(sites, u.data(), xbar.data(), ubar.data(), force.data(), out.strain_gradient.data(),
+                 atom_strain.data());
+  for (int c = 0; c < 9; ++c) {
+    double sum = 0;
+    for (int64_t i = 0; i < atoms; ++i) sum += atom_strain[9 * i + c];
+    EXPECT_NEAR(sum, out.strain_gradient[c], 1e-10 * (1 + std::abs(sum)));
+  }
   std::vector<T> same(ubar.size());
-  moments.Slopes(sites, u.data(), xbar.data(), same.data(), nullptr, nullptr);
+  moments.Slopes(sites, u.data(), xbar.data(), same.data(), nullptr, nullptr, nullptr);
   EXPECT_EQ(same, ubar);
   moments.Tangents(sites, u.data(), udot.data(), direction.data(), in.strain.data(), xdot.data());
   moments.TangentSlopes(sites, xbar.data(), xbardot.data(), direction.data(), in.strain.data(), ubardot.data());

@@ -48,7 +48,16 @@ class MomentDerivatives : public DescriptorDerivatives<T> {
     CheckProduct(*own, sampled, strain_gradient != nullptr);
     CHECK_EQ(slopes.size(), own->num_atoms * num_features());
     CHECK_EQ(force.size(), 3 * own->num_atoms);
-    MomentVjp(tables_, own, slopes.data(), force.data(), strain_gradient);
+    MomentVjp(tables_, own, slopes.data(), force.data(), strain_gradient, nullptr);
+  }
+
+  void VjpByAtom(State* state, absl::Span<const T> slopes, absl::Span<T> force, double* strain_gradient,
+                 absl::Span<double> atom_strain_gradient) const override {
+    MomentNeighbors<T>* const own = Own(state);
+    CHECK_EQ(slopes.size(), own->num_atoms * num_features());
+    CHECK_EQ(force.size(), 3 * own->num_atoms);
+    CHECK_EQ(atom_strain_gradient.size(), 9 * own->num_atoms);
+    MomentVjp(tables_, own, slopes.data(), force.data(), strain_gradient, atom_strain_gradient.data());
   }
 
   void Jvp(State* state, absl::Span<const T> direction, absl::Span<const uint8_t> sampled, const double* strain,

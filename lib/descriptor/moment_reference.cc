@@ -55,26 +55,14 @@ class MomentReference : public DescriptorDerivatives<T> {
 
   void Vjp(State* state, absl::Span<const T> slopes, absl::Span<const uint8_t> /*sampled*/, absl::Span<T> force,
            double* strain_gradient) const override {
-    const OwnState& own = Own(state);
-    CHECK_EQ(slopes.size(), own.neighbors.size() * num_features());
-    CHECK_EQ(force.size(), 3 * own.neighbors.size());
-    std::vector<double> f(force.size());
-    double strain[9] = {};
-    for (size_t i = 0; i < own.neighbors.size(); ++i) {
-      const T* const q = slopes.data() + i * num_features();
-      for (const Neighbor& j : own.neighbors[i]) {
-        ForEachTerm(j, [&](int feature, double, const double* slope) {
-          for (int a = 0; a < 3; ++a) {
-            const double d = q[feature] * slope[a];
-            f[3 * i + a] += d;
-            f[3 * j.j + a] -= d;
-            for (int b = 0; b < 3; ++b) strain[3 * a + b] += d * j.vector[b];
-          }
-        });
-      }
-    }
-    std::copy(f.begin(), f.end(), force.begin());
-    if (strain_gradient != nullptr) std::copy_n(strain, 9, strain_gradient);
+    Product(Own(state), slopes, force, strain_gradient, {});
+  }
+
+  void VjpByAtom(State* state, absl::Span<const T> slopes, absl::Span<T> force, double* strain_gradient,
+                 absl::Span<double> atom_strain_gradient) const override {
+    CHECK_EQ(atom_strain_gradient.size(), 3 * force.size());
+    std::fill(atom_strain_gradient.begin(), atom_strain_gradient.end(), 0.0);
+    Product(Own(state), slopes, force, strain_gradient, atom_strain_gradient);
   }
 
   void Jvp(State* state, absl::Span<const T> direction, absl::Span<const uint8_t> /*sampled*/, const double* strain,
@@ -108,6 +96,35 @@ class MomentReference : public DescriptorDerivatives<T> {
     auto* const own = dynamic_cast<OwnState*>(state);
     CHECK(own != nullptr) << "the state is not one of MakeState";
     return *own;
+  }
+
+  // Both products with J^T. atom_strain: [9N], added to, or empty.
+  void Product(const OwnState& own, absl::Span<const T> slopes, absl::Span<T> force, double* strain_gradient,
+               absl::Span<double> atom_strain) const {
+    CHECK_EQ(slopes.size(), own.neighbors.size() * num_features());
+    CHECK_EQ(force.size(), 3 * own.neighbors.size());
+    std::vector<double> f(force.size());
+    double strain[9] = {};
+    for (size_t i = 0; i < own.neighbors.size(); ++i) {
+      const T* const q = slopes.data() + i * num_features();
+      for (const Neighbor& j : own.neighbors[i]) {
+        ForEachTerm(j, [&](int feature, double, const double* slope) {
+          for (int a = 0; a < 3; ++a) {
+            const double d = q[feature] * slope[a];
+            f[3 * i + a] += d;
+            f[3 * j.j + a] -= d;
+            for (int b = 0; b < 3; ++b) {
+              strain[3 * a + b] += d * j.vector[b];
+              if (atom_strain.empty()) continue;
+              atom_strain[9 * i + 3 * a + b] += 0.5 * d * j.vector[b];
+              atom_strain[9 * j.j + 3 * a + b] += 0.5 * d * j.vector[b];
+            }
+          }
+        });
+      }
+    }
+    std::copy(f.begin(), f.end(), force.begin());
+    if (strain_gradient != nullptr) std::copy_n(strain, 9, strain_gradient);
   }
 
   void FindNeighbors(const StructureGeometry& geometry, OwnState* state) const {

@@ -165,21 +165,22 @@ class DerivativesOfSets : public DescriptorDerivatives<T> {
 
   void Vjp(State* state, absl::Span<const T> slopes, absl::Span<const uint8_t> sampled, absl::Span<T> force,
            double* strain_gradient) const override {
+    AddParts(Own(state), slopes, force, strain_gradient,
+             [&](const Part& part, State* part_state, absl::Span<const T> rows, absl::Span<T> to, double* strain,
+                 bool /*first*/) { part.Vjp(part_state, rows, sampled, to, strain); });
+  }
+
+  void VjpByAtom(State* state, absl::Span<const T> slopes, absl::Span<T> force, double* strain_gradient,
+                 absl::Span<double> atom_strain_gradient) const override {
     OwnState* const own = Own(state);
-    const auto num_atoms = static_cast<int64_t>(force.size() / 3);
-    CHECK_EQ(slopes.size(), num_atoms * num_features());
-    own->force.resize(force.size());
-    double strain[9];
-    for (size_t k = 0; k < parts_.size(); ++k) {
-      const absl::Span<T> rows = Rows(num_atoms * parts_[k]->num_features(), &own->rows);
-      TakeColumns(columns_[k], num_atoms, num_features(), slopes.data(), rows.data());
-      const absl::Span<T> to = k == 0 ? force : absl::MakeSpan(own->force);
-      double* const to_strain = k == 0 || strain_gradient == nullptr ? strain_gradient : strain;
-      parts_[k]->Vjp(own->parts[k].get(), rows, sampled, to, to_strain);
-      if (k == 0) continue;
-      for (size_t a = 0; a < force.size(); ++a) force[a] += to[a];
-      for (int a = 0; strain_gradient != nullptr && a < 9; ++a) strain_gradient[a] += strain[a];
-    }
+    own->atom_strain.resize(atom_strain_gradient.size());
+    AddParts(own, slopes, force, strain_gradient,
+             [&](const Part& part, State* part_state, absl::Span<const T> rows, absl::Span<T> to, double* strain,
+                 bool first) {
+               const absl::Span<double> by_atom = first ? atom_strain_gradient : absl::MakeSpan(own->atom_strain);
+               part.VjpByAtom(part_state, rows, to, strain, by_atom);
+               for (size_t k = 0; !first && k < by_atom.size(); ++k) atom_strain_gradient[k] += by_atom[k];
+             });
   }
 
   void Jvp(State* state, absl::Span<const T> direction, absl::Span<const uint8_t> sampled, const double* strain,
@@ -198,6 +199,7 @@ class DerivativesOfSets : public DescriptorDerivatives<T> {
   struct OwnState : State {
     std::vector<std::unique_ptr<State>> parts;
     std::vector<T> rows, force;
+    std::vector<double> atom_strain;
   };
   struct OwnSnapshot : Snapshot {
     int64_t bytes() const override {
@@ -212,6 +214,27 @@ class DerivativesOfSets : public DescriptorDerivatives<T> {
     auto* const own = dynamic_cast<OwnState*>(state);
     CHECK(own != nullptr) << "the state is not one of MakeState";
     return own;
+  }
+
+  // Calls product(part, state, slopes, force, strain_gradient, first) for each part, and adds up forces and strain
+  // gradients. strain_gradient: [9] or null.
+  template <typename Product>
+  void AddParts(OwnState* own, absl::Span<const T> slopes, absl::Span<T> force, double* strain_gradient,
+                const Product& product) const {
+    const auto num_atoms = static_cast<int64_t>(force.size() / 3);
+    CHECK_EQ(slopes.size(), num_atoms * num_features());
+    own->force.resize(force.size());
+    double strain[9];
+    for (size_t k = 0; k < parts_.size(); ++k) {
+      const absl::Span<T> rows = Rows(num_atoms * parts_[k]->num_features(), &own->rows);
+      TakeColumns(columns_[k], num_atoms, num_features(), slopes.data(), rows.data());
+      const absl::Span<T> to = k == 0 ? force : absl::MakeSpan(own->force);
+      double* const to_strain = k == 0 || strain_gradient == nullptr ? strain_gradient : strain;
+      product(*parts_[k], own->parts[k].get(), rows, to, to_strain, k == 0);
+      if (k == 0) continue;
+      for (size_t a = 0; a < force.size(); ++a) force[a] += to[a];
+      for (int a = 0; strain_gradient != nullptr && a < 9; ++a) strain_gradient[a] += strain[a];
+    }
   }
 
   const ChebyshevOptions options_;

@@ -78,31 +78,16 @@ class ReferenceDerivatives : public DescriptorDerivatives<T> {
     LOG(FATAL) << "there is no snapshot to restore";
   }
 
-  void Vjp(State* state, absl::Span<const T> slopes, absl::Span<const uint8_t>, absl::Span<T> force,
+  void Vjp(State* state, absl::Span<const T> slopes, absl::Span<const uint8_t> /*sampled*/, absl::Span<T> force,
            double* strain_gradient) const override {
-    const OwnState& own = *static_cast<OwnState*>(state);
-    CHECK_EQ(slopes.size(), own.neighbors.size() * num_features());
-    CHECK_EQ(force.size(), 3 * own.neighbors.size());
-    std::vector<double> f(force.size());
-    double strain[9] = {};
-    for (size_t i = 0; i < own.neighbors.size(); ++i) {
-      const T* const q = slopes.data() + i * num_features();
-      const auto add = [&](int feature, const double* slope, const Neighbor& to) {
-        for (int a = 0; a < 3; ++a) {
-          const double d = q[feature] * slope[a];
-          f[3 * i + a] += d;
-          f[3 * to.j + a] -= d;
-          for (int b = 0; b < 3; ++b) strain[3 * a + b] += d * to.vector[b];
-        }
-      };
-      ForEachTerm(own.neighbors[i], [&](int feature, double, const double* slope_j, const Neighbor& j,
-                                        const double* slope_k, const Neighbor* k) {
-        add(feature, slope_j, j);
-        if (k != nullptr) add(feature, slope_k, *k);
-      });
-    }
-    std::copy(f.begin(), f.end(), force.begin());
-    if (strain_gradient != nullptr) std::copy_n(strain, 9, strain_gradient);
+    Product(*static_cast<OwnState*>(state), slopes, force, strain_gradient, {});
+  }
+
+  void VjpByAtom(State* state, absl::Span<const T> slopes, absl::Span<T> force, double* strain_gradient,
+                 absl::Span<double> atom_strain_gradient) const override {
+    CHECK_EQ(atom_strain_gradient.size(), 3 * force.size());
+    std::fill(atom_strain_gradient.begin(), atom_strain_gradient.end(), 0.0);
+    Product(*static_cast<OwnState*>(state), slopes, force, strain_gradient, atom_strain_gradient);
   }
 
   void Jvp(State* state, absl::Span<const T> direction, absl::Span<const uint8_t>, const double* strain,
@@ -130,6 +115,38 @@ class ReferenceDerivatives : public DescriptorDerivatives<T> {
 
  private:
   struct OwnState : State, ReferenceState {};
+
+  // Both products with J^T. atom_strain: [9N], added to, or empty.
+  void Product(const OwnState& own, absl::Span<const T> slopes, absl::Span<T> force, double* strain_gradient,
+               absl::Span<double> atom_strain) const {
+    CHECK_EQ(slopes.size(), own.neighbors.size() * num_features());
+    CHECK_EQ(force.size(), 3 * own.neighbors.size());
+    std::vector<double> f(force.size());
+    double strain[9] = {};
+    for (size_t i = 0; i < own.neighbors.size(); ++i) {
+      const T* const q = slopes.data() + i * num_features();
+      const auto add = [&](int feature, const double* slope, const Neighbor& to) {
+        for (int a = 0; a < 3; ++a) {
+          const double d = q[feature] * slope[a];
+          f[3 * i + a] += d;
+          f[3 * to.j + a] -= d;
+          for (int b = 0; b < 3; ++b) {
+            strain[3 * a + b] += d * to.vector[b];
+            if (atom_strain.empty()) continue;
+            atom_strain[9 * i + 3 * a + b] += 0.5 * d * to.vector[b];
+            atom_strain[9 * to.j + 3 * a + b] += 0.5 * d * to.vector[b];
+          }
+        }
+      };
+      ForEachTerm(own.neighbors[i], [&](int feature, double, const double* slope_j, const Neighbor& j,
+                                        const double* slope_k, const Neighbor* k) {
+        add(feature, slope_j, j);
+        if (k != nullptr) add(feature, slope_k, *k);
+      });
+    }
+    std::copy(f.begin(), f.end(), force.begin());
+    if (strain_gradient != nullptr) std::copy_n(strain, 9, strain_gradient);
+  }
 
   void FindNeighbors(const StructureGeometry& geometry, ReferenceState* state) const {
     const int64_t num_atoms = geometry.species.size();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -140,6 +141,54 @@ TEST(ComputeCellTest, ForcesAndVirialAreFiniteDifferences) {
       }
     }
   }
+}
+
+// Of two atoms, all pairs have both, so that each has half of the virial.
+TEST(ComputeCellTest, AtomVirialsAreHalvesOfPairs) {
+  const TestModel model({SmallTiO2Potential(1), SmallTiO2Potential(2)});
+  Structure pair;
+  pair.element = {22, 8};
+  pair.position = {0, 0, 0, 1.1, 0.7, -1.3};
+  const TestResult r = ComputeCell(model, pair);
+  ASSERT_EQ(r.code, RUTILE_OK) << r.error;
+  for (int k = 0; k < 9; ++k) {
+    EXPECT_NEAR(r.atom_virial[k], r.virial[k] / 2, 1e-12 * Largest(r.forces));
+    EXPECT_NEAR(r.atom_virial[9 + k], r.virial[k] / 2, 1e-12 * Largest(r.forces));
+    // The force on atom 2 is -dE/dr_12.
+    EXPECT_NEAR(r.virial[k], -r.forces[3 + k / 3] * pair.position[3 + k % 3], 1e-12 * Largest(r.forces));
+  }
+}
+
+TEST(ComputeCellTest, AtomVirialsAddUp) {
+  for (const std::string& name : GoldenCaseNames()) {
+    const GoldenCase golden = ReadGoldenCase(name);
+    const TestModel model({GoldenPotential(golden)});
+    const TestResult r = ComputeCell(model, golden.structure);
+    ASSERT_EQ(r.code, RUTILE_OK) << r.error;
+    for (int k = 0; k < 9; ++k) {
+      double sum = 0, largest = 1;
+      for (size_t i = k; i < r.atom_virial.size(); i += 9) {
+        sum += r.atom_virial[i];
+        largest = std::max(largest, std::abs(r.atom_virial[i]));
+      }
+      EXPECT_NEAR(sum, r.virial[k], 1e-12 * largest * golden.structure.size()) << name << " " << k;
+    }
+  }
+}
+
+// Programs compiled before atom_virial was there pass a shorter struct.
+TEST(ComputeCellTest, OlderOutputsAreKnown) {
+  const TestModel model({SmallTiO2Potential(1)});
+  double energy = 0, never_written = 7;
+  rutile_outputs outputs = {};
+  outputs.struct_size = offsetof(rutile_outputs, atom_virial);
+  outputs.energy = &energy;
+  outputs.atom_virial = &never_written;
+  const int species[1] = {0};
+  const double position[3] = {0, 0, 0};
+  EXPECT_EQ(rutile_compute_cell(model.context(), 1, species, position, nullptr, nullptr, &outputs), RUTILE_OK);
+  EXPECT_NE(energy, 0);
+  EXPECT_EQ(never_written, 7);
 }
 
 TEST(ComputeCellTest, CommitteeIsTheMeanOfItsMembers) {

@@ -25,11 +25,11 @@ std::vector<int> AllAtoms(size_t n) {
   return atoms;
 }
 
-// Sends forces on images to their owners.
-std::vector<double> SentHome(const TestGhosts& ghosts, const double* forces, size_t num_atoms) {
-  std::vector<double> home(3 * num_atoms, 0.0);
+// Sends what images have, forces or `columns` numbers each, to their owners.
+std::vector<double> SentHome(const TestGhosts& ghosts, const double* values, size_t num_atoms, int columns = 3) {
+  std::vector<double> home(columns * num_atoms, 0.0);
   for (size_t i = 0; i < ghosts.owner.size(); ++i) {
-    for (int a = 0; a < 3; ++a) home[3 * ghosts.owner[i] + a] += forces[3 * i + a];
+    for (int a = 0; a < columns; ++a) home[columns * ghosts.owner[i] + a] += values[columns * i + a];
   }
   return home;
 }
@@ -57,6 +57,8 @@ TEST(ComputeListTest, EqualsTheRouteOfPeriodicCells) {
     for (size_t c = 0; c < 3 * n; ++c) EXPECT_NEAR(home[c], cell.forces[c], 1e-12 * scale) << name << " " << c;
     for (int k = 0; k < 9; ++k) EXPECT_NEAR(list.virial[k], cell.virial[k], 1e-11 * scale) << name << " " << k;
     for (size_t i = 0; i < n; ++i) EXPECT_NEAR(list.atom_energy[i], cell.atom_energy[i], 1e-11) << name;
+    const std::vector<double> virials = SentHome(ghosts, list.atom_virial.data(), n, 9);
+    for (size_t k = 0; k < 9 * n; ++k) EXPECT_NEAR(virials[k], cell.atom_virial[k], 1e-11 * scale) << name << " " << k;
     for (int m = 0; m < 2; ++m) {
       EXPECT_NEAR(list.member_energy[m], cell.member_energy[m], 1e-12 * std::max(1.0, std::abs(cell.energy))) << name;
       const std::vector<double> member = SentHome(ghosts, &list.member_forces[m * list.forces.size()], n);

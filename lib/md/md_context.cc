@@ -193,7 +193,7 @@ absl::Status MdContext::AppendPairs(int64_t row, absl::Span<const int> entries, 
 
 absl::Status MdContext::Predict(int64_t num_centers, const rutile_outputs& outputs) {
   const bool forces = outputs.forces != nullptr || outputs.virial != nullptr || outputs.force_spread != nullptr ||
-                      outputs.member_forces != nullptr;
+                      outputs.member_forces != nullptr || outputs.atom_virial != nullptr;
   StructureGeometry geometry;
   geometry.species = structure_.element;
   geometry.position = structure_.position;
@@ -202,7 +202,9 @@ absl::Status MdContext::Predict(int64_t num_centers, const rutile_outputs& outpu
   pairs_.offset.resize(order_.size() + 1, pairs_.num_pairs());
   geometry.pairs = {pairs_.offset, pairs_.j.data(), pairs_.shift.data(), 0};
   Matrix3 virial = {};
-  predictor_.PredictCenters(geometry, num_centers, forces, &prediction_, outputs.virial != nullptr ? &virial : nullptr);
+  atom_virial_.resize(outputs.atom_virial != nullptr ? 9 * order_.size() : 0);
+  predictor_.PredictCenters(geometry, num_centers, forces, &prediction_, outputs.virial != nullptr ? &virial : nullptr,
+                            absl::MakeSpan(atom_virial_));
   RETURN_IF_ERROR(CheckFinite());
   if (outputs.member_forces != nullptr) member_forces_.resize(3 * order_.size());  // writing itself cannot fail
   Write(num_centers, virial, outputs);
@@ -245,6 +247,12 @@ void MdContext::Write(int64_t num_centers, const Matrix3& virial, const rutile_o
   if (outputs.force_spread != nullptr) {
     for (int64_t k = 0; k < num_atoms; ++k) {
       outputs.force_spread[order_[k]] = p.force_spread.empty() ? 0 : p.force_spread[k];
+    }
+  }
+  if (outputs.atom_virial != nullptr) {
+    std::fill_n(outputs.atom_virial, 9 * num_callers_atoms_, 0.0);
+    for (int64_t k = 0; k < num_atoms; ++k) {
+      std::copy_n(&atom_virial_[9 * k], 9, outputs.atom_virial + 9 * int64_t{order_[k]});
     }
   }
   if (outputs.member_energy != nullptr) {

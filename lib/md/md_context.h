@@ -63,6 +63,7 @@ class MdContext {
   std::vector<int32_t> row_of_;  // [centers] index into order_ of the caller's center, or -1 if it was left out
   int64_t num_callers_atoms_ = 0;
   AtomicPrediction prediction_;
+  std::vector<double> atom_virial_;            // [N, 9], empty if not asked for
   mutable std::vector<double> member_forces_;  // [3N]
 };
 

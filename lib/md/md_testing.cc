@@ -26,6 +26,8 @@ rutile_outputs AskForAll(const TestModel& model, size_t num_atoms, size_t num_ce
   outputs.atom_energy = result->atom_energy.data();
   outputs.forces = result->forces.data();
   outputs.virial = result->virial.data();
+  result->atom_virial.resize(9 * num_atoms);
+  outputs.atom_virial = result->atom_virial.data();
   outputs.member_energy = result->member_energy.data();
   outputs.member_forces = result->member_forces.data();
   outputs.outside = result->outside.data();

@@ -43,6 +43,7 @@ struct TestResult {
   std::vector<double> forces;        // [3N]
   std::vector<double> force_spread;  // [N]
   std::array<double, 9> virial = {};
+  std::vector<double> atom_virial;                   // [9N]
   std::vector<double> member_energy, member_forces;  // [M], [M * 3N]
   std::vector<unsigned char> outside;                // [C]
 };

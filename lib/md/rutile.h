@@ -87,6 +87,9 @@ typedef struct rutile_outputs {
   double* member_energy; /* [members] eV: what a caller with atoms on several processes sums before it takes a spread */
   double* member_forces; /* [members][atoms][3] eV/Angstrom, in the same way; always replaced */
   unsigned char* outside; /* [centers] 1 if a feature of the atom lies outside the training range of a member */
+  double* atom_virial; /* [atoms][3][3] eV, rows and sign as in virial: of each pair of a center i and its neighbor j,
+                        * half of dE_i/dr_ij (outer) r_ij goes to i and half to j. The sum over atoms is the virial;
+                        * an atom's own matrix need not be symmetric, and is no part of a heat flux. Always replaced */
 } rutile_outputs;
 
 /* Returns RUTILE_ABI_VERSION of the library, and its version as "1.2.0". */

@@ -28,7 +28,7 @@ class Outputs(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("add_forces", ctypes.c_int), ("energy", DOUBLES),
                 ("atom_energy", DOUBLES), ("forces", DOUBLES), ("virial", DOUBLES), ("energy_spread", DOUBLES),
                 ("force_spread", DOUBLES), ("member_energy", DOUBLES), ("member_forces", DOUBLES),
-                ("outside", ctypes.POINTER(ctypes.c_ubyte))]
+                ("outside", ctypes.POINTER(ctypes.c_ubyte)), ("atom_virial", DOUBLES)]
 
 
 def check(code, message):

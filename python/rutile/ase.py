@@ -8,15 +8,19 @@ from ase.calculators.calculator import Calculator, all_changes
 
 from rutile.potential import Potential
 
+_VOIGT = [0, 4, 8, 5, 2, 1]  # xx yy zz yz xz xy
+
 
 class RutileCalculator(Calculator):
     """Energy, forces and stress of a potential that rutile's train wrote, or of a committee.
 
     path, precision: as of Potential. results also has energy_spread (eV) and forces_spread ([N] eV/Å) of a committee, and
-    outside: [N], True for atoms unlike all in the training data, whose energies and forces are extrapolated.
+    outside: [N], True for atoms unlike all in the training data, whose energies and forces are extrapolated. stresses, which
+    are computed when asked for, add up to the stress, as those of ASE's own calculators do: each is half of each pair of an
+    atom, by the volume of the cell.
     """
 
-    implemented_properties = ["energy", "free_energy", "energies", "forces", "stress"]
+    implemented_properties = ["energy", "free_energy", "energies", "forces", "stress", "stresses"]
 
     def __init__(self, path, precision=None, **kwargs):
         super().__init__(**kwargs)
@@ -25,10 +29,15 @@ class RutileCalculator(Calculator):
     def calculate(self, atoms=None, properties=("energy",), system_changes=all_changes):
         super().calculate(atoms, properties, system_changes)
         atoms = self.atoms
-        result = self.potential.compute(atoms.get_chemical_symbols(), atoms.positions, atoms.cell.array, atoms.pbc)
+        stresses = "stresses" in properties
+        result = self.potential.compute(atoms.get_chemical_symbols(), atoms.positions, atoms.cell.array, atoms.pbc,
+                                        virials=stresses)
         # There is no electronic entropy: the free energy, which optimizers ask for, is the energy.
         self.results = {"free_energy": result["energy"]}
         for name in ["energy", "energies", "forces", "energy_spread", "forces_spread", "outside"]:
             self.results[name] = result[name]
         if result["stress"] is not None:
-            self.results["stress"] = result["stress"].reshape(9)[[0, 4, 8, 5, 2, 1]]
+            self.results["stress"] = result["stress"].reshape(9)[_VOIGT]
+            if stresses:
+                symmetric = (result["virials"] + result["virials"].transpose(0, 2, 1)) / 2
+                self.results["stresses"] = symmetric.reshape(-1, 9)[:, _VOIGT] / atoms.get_volume()

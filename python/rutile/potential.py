@@ -59,7 +59,7 @@ class Potential:
         """Frees the memory now and not when the object is collected."""
         self._finalizer()
 
-    def compute(self, symbols, positions, cell=None, pbc=None, forces=True):
+    def compute(self, symbols, positions, cell=None, pbc=None, forces=True, virials=False):
         """Computes everything for N atoms.
 
         symbols: N symbols such as "Ti". positions: N times x, y, z in Å. cell: three lattice vectors in Å, or three lengths of
@@ -70,9 +70,12 @@ class Potential:
         (eV/Å); stress [3][3] (eV/Å³, positive in tension) in cells that are periodic in three directions, else None;
         virial [3][3] (eV), the stress times the volume, in any cell; outside [N], True for atoms unlike all in the training
         data; for committees, whose values are means, energy_spread (eV), forces_spread [N] (eV/Å), and spread, the largest
-        of forces_spread, which are 0 for one model. With forces=False all that follows from forces is None.
+        of forces_spread, which are 0 for one model. With forces=False all that follows from forces is None. With virials=True
+        also virials [N][3][3] (eV), each atom's part of the virial: half of each of its pairs.
         Raises ValueError for structures that cannot be computed.
         """
+        if virials and not forces:
+            raise ValueError("virials=True needs forces=True, of which virials are made")
         if self._handles.context is None:
             raise ValueError("%s: the potential is closed" % self.paths[0])
         symbols = list(symbols)
@@ -94,6 +97,9 @@ class Potential:
         outputs.atom_energy, outputs.outside = _pointer(atom_energy), _pointer(outside)
         if forces:
             outputs.forces, outputs.virial, outputs.force_spread = _pointer(force), _pointer(virial), _pointer(force_spread)
+        atom_virial = (double * (9 * n if virials else 0))()
+        if virials:
+            outputs.atom_virial = _pointer(atom_virial)
         code = library.rutile_compute_cell(self._handles.context, n, species, position, lattice, periodic,
                                            ctypes.byref(outputs))
         if code != _library.OK:
@@ -107,6 +113,9 @@ class Potential:
             result["forces_spread"], result["spread"] = _array(force_spread), max(force_spread, default=0.0)
             if all(periodic) and volume > 0:
                 result["stress"] = _array((double * 9)(*[v / volume for v in virial]), 3)
+        if virials:
+            rows = _array(atom_virial, 3)
+            result["virials"] = rows.reshape(n, 3, 3) if _numpy() else [rows[3 * i:3 * i + 3] for i in range(n)]
         return result
 
 

@@ -45,6 +45,13 @@ class AseTest(unittest.TestCase):
             self.assertEqual(atoms.get_potential_energy(force_consistent=True), atoms.get_potential_energy())
             self.assertAlmostEqual(atoms.get_potential_energies().sum(), atoms.get_potential_energy())
 
+    def test_stresses_of_atoms_add_up(self):
+        atoms = structure(0, RutileCalculator(self.fp64))
+        stress = atoms.get_stress()
+        self.assertNotIn("stresses", atoms.calc.results)
+        numpy.testing.assert_allclose(atoms.get_stresses().sum(axis=0), stress, rtol=0, atol=1e-12)
+        self.assertEqual(atoms.get_stresses().shape, (len(atoms), 6))
+
     def test_numerical_derivatives_agree(self):
         calculator = RutileCalculator(self.fp64)
         atoms = structure(0, calculator)

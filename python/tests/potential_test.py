@@ -84,6 +84,19 @@ class PotentialTest(unittest.TestCase):
                 sides.append(energy(strained(positions), strained(cell)))
             self.assertAlmostEqual(result["stress"][a][b] * volume, (sides[0] - sides[1]) / (2 * step), delta=1e-4)
 
+    def test_virials_of_atoms_add_up(self):
+        potential = Potential(write_fp64(os.path.join(TEMPORARY, "virials.safetensors")))
+        symbols, positions, cell = FRAMES[0]
+        result = potential.compute(symbols, positions, cell, virials=True)
+        self.assertEqual(len(result["virials"]), len(symbols))
+        for a in range(3):
+            for b in range(3):
+                self.assert_near(sum(v[a][b] for v in result["virials"]), result["virial"][a][b], 1e-10)
+        self.assertNotIn("virials", potential.compute(symbols, positions, cell))
+        # Both pairs of two atoms, of each as the center, have both.
+        pair = potential.compute(["Ti", "O"], [[0, 0, 0], [1.9, 0, 0]], virials=True)
+        self.assert_near(pair["virials"][1][0][0], pair["virial"][0][0] / 2, 1e-12)
+
     def test_cells_of_all_kinds(self):
         potential = Potential(MODEL)
         symbols, positions, cell = FRAMES[0]
@@ -116,6 +129,8 @@ class PotentialTest(unittest.TestCase):
         self.refuses(ValueError, ["cell", "expected 9"], lambda: compute(["Ti"], [[0, 0, 0]], [[1, 2], [3, 4], [5, 6]]))
         self.refuses(ValueError, ["pbc"], lambda: compute(["Ti"], [[0, 0, 0]], [9, 9, 9], [True]))
         self.refuses(ValueError, [], lambda: compute(["Ti"], [[0, 0, 0]], pbc=True))
+        self.refuses(ValueError, ["virials", "forces"],
+                     lambda: compute(["Ti"], [0, 0, 0], forces=False, virials=True))
         self.refuses(FileNotFoundError, ["no/such"], lambda: Potential("no/such"))
         self.refuses(ValueError, [], lambda: Potential([]))
         self.refuses(ValueError, ["fp16"], lambda: Potential(MODEL, precision="fp16"))

@@ -9,6 +9,8 @@
 
 #include <KIM_ModelHeaders.hpp>
 #include <KIM_SharedLibrarySchema.hpp>
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -85,7 +87,8 @@ int DestroyArguments(const ModelCompute*, ModelComputeArgumentsDestroy* argument
 
 int CreateArguments(const ModelCompute* compute, ModelComputeArgumentsCreate* arguments) {
   for (const KIM::ComputeArgumentName& name :
-       {argument::partialEnergy, argument::partialForces, argument::partialParticleEnergy, argument::partialVirial}) {
+       {argument::partialEnergy, argument::partialForces, argument::partialParticleEnergy, argument::partialVirial,
+        argument::partialParticleVirial}) {
     if (arguments->SetArgumentSupportStatus(name, KIM::SUPPORT_STATUS::optional)) return kError;
   }
   void* model = nullptr;
@@ -103,30 +106,55 @@ int Neighbors(void* user, int atom, int* count, const int** neighbors) {
   return static_cast<const ModelComputeArguments*>(user)->GetNeighborList(0, atom, count, neighbors);
 }
 
-// Scatters energies of centers to all particles, and the virial into KIM's order of components.
-void Write(const std::vector<int>& centers, const std::vector<double>& atom_energy, const double virial[9],
-           int num_atoms, double* particle_energy, double* kim_virial) {
-  if (particle_energy != nullptr) {
-    for (int i = 0; i < num_atoms; ++i) particle_energy[i] = 0;
-    for (size_t c = 0; c < centers.size(); ++c) particle_energy[centers[c]] = atom_energy[c];
+// What KIM may ask for besides energy and forces, null where it does not, and where the library puts it.
+struct ExtraOutputs {
+  double *particle_energy = nullptr, *virial = nullptr, *particle_virial = nullptr;
+  std::vector<double> center_energy;   // [centers]
+  std::array<double, 9> whole_virial;  // [3][3]
+  std::vector<double> atom_virial;     // [atoms][3][3]
+};
+
+void AskFor(const std::vector<int>& centers, int num_atoms, ExtraOutputs* extra, rutile_outputs* outputs) {
+  extra->center_energy.resize(centers.size());
+  if (extra->particle_energy != nullptr) outputs->atom_energy = extra->center_energy.data();
+  if (extra->virial != nullptr) outputs->virial = extra->whole_virial.data();
+  if (extra->particle_virial == nullptr) return;
+  extra->atom_virial.resize(9 * static_cast<size_t>(num_atoms));
+  outputs->atom_virial = extra->atom_virial.data();
+}
+
+// Writes the symmetric part of a matrix in KIM's order of components, xx yy zz yz xz xy.
+void WriteSymmetric(const double* matrix, double* to) {
+  constexpr int kOrder[6] = {0, 4, 8, 5, 2, 1}, kTransposed[6] = {0, 4, 8, 7, 6, 3};
+  for (int k = 0; k < 6; ++k) to[k] = 0.5 * (matrix[kOrder[k]] + matrix[kTransposed[k]]);
+}
+
+// Scatters energies of centers to all particles, and virials into KIM's order.
+void Write(const std::vector<int>& centers, int num_atoms, const ExtraOutputs& extra) {
+  if (extra.particle_energy != nullptr) {
+    std::fill_n(extra.particle_energy, num_atoms, 0.0);
+    for (size_t c = 0; c < centers.size(); ++c) extra.particle_energy[centers[c]] = extra.center_energy[c];
   }
-  if (kim_virial == nullptr) return;
-  constexpr int kOrder[6] = {0, 4, 8, 5, 2, 1};  // xx yy zz yz xz xy
-  for (int k = 0; k < 6; ++k) kim_virial[k] = virial[kOrder[k]];
+  if (extra.virial != nullptr) WriteSymmetric(extra.whole_virial.data(), extra.virial);
+  for (size_t i = 0; extra.particle_virial != nullptr && i < static_cast<size_t>(num_atoms); ++i) {
+    WriteSymmetric(&extra.atom_virial[9 * i], extra.particle_virial + 6 * i);
+  }
 }
 
 int Compute(const ModelCompute*, const ModelComputeArguments* arguments) {
   const int *num_atoms = nullptr, *species = nullptr, *contributing = nullptr;
   const double* positions = nullptr;
-  double *energy = nullptr, *forces = nullptr, *particle_energy = nullptr, *kim_virial = nullptr;
+  double *energy = nullptr, *forces = nullptr;
+  ExtraOutputs extra;
   if (arguments->GetArgumentPointer(argument::numberOfParticles, &num_atoms) ||
       arguments->GetArgumentPointer(argument::particleSpeciesCodes, &species) ||
       arguments->GetArgumentPointer(argument::particleContributing, &contributing) ||
       arguments->GetArgumentPointer(argument::coordinates, &positions) ||
       arguments->GetArgumentPointer(argument::partialEnergy, &energy) ||
       arguments->GetArgumentPointer(argument::partialForces, &forces) ||
-      arguments->GetArgumentPointer(argument::partialParticleEnergy, &particle_energy) ||
-      arguments->GetArgumentPointer(argument::partialVirial, &kim_virial)) {
+      arguments->GetArgumentPointer(argument::partialParticleEnergy, &extra.particle_energy) ||
+      arguments->GetArgumentPointer(argument::partialVirial, &extra.virial) ||
+      arguments->GetArgumentPointer(argument::partialParticleVirial, &extra.particle_virial)) {
     arguments->LogEntry(KIM::LOG_VERBOSITY::error, "an argument of the computation is missing", __LINE__, __FILE__);
     return kError;
   }
@@ -134,14 +162,11 @@ int Compute(const ModelCompute*, const ModelComputeArguments* arguments) {
   for (int i = 0; i < *num_atoms; ++i) {
     if (contributing[i] != 0) centers.push_back(i);
   }
-  std::vector<double> atom_energy(centers.size());
-  double virial[9] = {};
   rutile_outputs outputs = {};
   outputs.struct_size = sizeof(outputs);
   outputs.energy = energy;
   outputs.forces = forces;
-  if (particle_energy != nullptr) outputs.atom_energy = atom_energy.data();
-  if (kim_virial != nullptr) outputs.virial = virial;
+  AskFor(centers, *num_atoms, &extra, &outputs);
   void* buffer = nullptr;
   arguments->GetModelBufferPointer(&buffer);
   auto* const context = static_cast<rutile_context*>(buffer);
@@ -152,7 +177,7 @@ int Compute(const ModelCompute*, const ModelComputeArguments* arguments) {
     arguments->LogEntry(KIM::LOG_VERBOSITY::error, *kName + ": " + rutile_last_error(context), __LINE__, __FILE__);
     return kError;
   }
-  Write(centers, atom_energy, virial, *num_atoms, particle_energy, kim_virial);
+  Write(centers, *num_atoms, extra);
   return kGood;
 }
 

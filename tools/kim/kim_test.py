@@ -33,7 +33,9 @@ mass 1 47.867
 mass 2 15.999
 kim interactions %s
 displace_atoms all random 0.05 0.05 0.05 4 units box
-thermo_style custom step pe pxx pyy pzz pyz pxz pxy etotal
+compute s all stress/atom NULL
+compute t all reduce sum c_s[1] c_s[2] c_s[3] c_s[6] c_s[5] c_s[4]
+thermo_style custom step pe pxx pyy pzz pyz pxz pxy etotal c_t[*]
 thermo_modify format float %%.16g norm no
 """
 DUMP = """
@@ -99,6 +101,8 @@ class KimTest(unittest.TestCase):
         worst = max(abs(a - b) for f, e in zip(forces, expected["forces"]) for a, b in zip(f, e))
         self.assertLess(worst, 1e-10 * scale)
         volume = cell[0][0] * cell[1][1] * cell[2][2]
+        for k, (a, b) in enumerate([(0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1)]):
+            self.assertLess(abs(rows[-1][9 + k] / BAR - expected["virial"][a][b]), 1e-8 * max(1, volume / 100))
         if boundary == "p p p":
             for k, (a, b) in enumerate([(0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1)]):
                 self.assertLess(abs(rows[-1][2 + k] / BAR * volume + expected["virial"][a][b]), 1e-8 * max(1, volume / 100))
@@ -122,7 +126,7 @@ class KimTest(unittest.TestCase):
                                                  "fix 1 all nve\nrun 400\n")
         _, result, rows = run_lammps(text, 2)
         self.assertEqual(result.returncode, 0, result.stdout)
-        energies = [row[-1] / 216 for row in rows]
+        energies = [row[8] / 216 for row in rows]
         print("0.2 ps of 216 atoms: total energy within %.1e eV/atom" % (max(energies) - min(energies)))
         self.assertLess(max(energies) - min(energies), 2e-5)
 

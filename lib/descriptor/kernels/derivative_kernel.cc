@@ -85,7 +85,7 @@ HWY_INLINE void Features(const ChebyshevTables<T>& tables, const StructureGeomet
 // --- The vector-Jacobian product ---
 
 template <bool kStrain, typename T>
-HWY_NOINLINE void Vjp(const GroupLayout<T>& k, const T* slopes, double* strain_gradient) {
+HWY_NOINLINE void Vjp(const GroupLayout<T>& k, const T* slopes, double* strain_gradient, double* atom_strain) {
   using V = typename GroupLayout<T>::V;
   const auto d = k.d;
   const ChebyshevTables<T>& tables = k.tables;
@@ -143,6 +143,8 @@ HWY_NOINLINE void Vjp(const GroupLayout<T>& k, const T* slopes, double* strain_g
         AddAlong(d, slots, along, block.radial, block.angular, x, y, z);
       }
       AddForces<kStrain>(d, slots, k.Indices(g, s), block.slots, x, y, z, force4, &center, &strain);
+      if (atom_strain == nullptr) continue;
+      AddAtomStrains(d, slots, atoms, k.Indices(g, s), block.slots, num_atoms, x, y, z, atom_strain);
     }
     hn::Store(center.x, d, center_buffer);
     hn::Store(center.y, d, center_buffer + lanes);
@@ -245,17 +247,19 @@ HWY_INLINE InterleavedView<T> Select(const ChebyshevTables<T>& tables, absl::Spa
 
 template <typename T>
 HWY_INLINE void VjpStructure(const ChebyshevTables<T>& tables, InterleavedNeighbors<T>* state, const T* slopes,
-                             absl::Span<const uint8_t> sampled, T* force, double* strain_gradient) {
+                             absl::Span<const uint8_t> sampled, T* force, double* strain_gradient,
+                             double* atom_strain) {
   const GroupLayout<T> kernel = {tables, state, Select(tables, sampled, state)};
   const int64_t num_atoms = state->num_atoms;
   state->vector4.Resize(4 * kForceSums * (num_atoms + 1));
   T* const force4 = state->vector4.data();
   std::fill_n(force4, 4 * kForceSums * (num_atoms + 1), T(0));
   if (strain_gradient == nullptr) {
-    Vjp<false>(kernel, slopes, nullptr);
+    Vjp<false>(kernel, slopes, nullptr, nullptr);
   } else {
     std::fill_n(strain_gradient, 9, 0.0);
-    Vjp<true>(kernel, slopes, strain_gradient);
+    if (atom_strain != nullptr) std::fill_n(atom_strain, 9 * num_atoms, 0.0);
+    Vjp<true>(kernel, slopes, strain_gradient, atom_strain);
     strain_gradient[3] = strain_gradient[1];
     strain_gradient[6] = strain_gradient[2];
     strain_gradient[7] = strain_gradient[5];
@@ -297,12 +301,12 @@ void FeaturesDouble(const ChebyshevTables<double>& tables, const StructureGeomet
   Features(tables, geometry, state, features);
 }
 void VjpFloat(const ChebyshevTables<float>& tables, InterleavedNeighbors<float>* state, const float* slopes,
-              absl::Span<const uint8_t> sampled, float* force, double* strain_gradient) {
-  VjpStructure(tables, state, slopes, sampled, force, strain_gradient);
+              absl::Span<const uint8_t> sampled, float* force, double* strain_gradient, double* atom_strain) {
+  VjpStructure(tables, state, slopes, sampled, force, strain_gradient, atom_strain);
 }
 void VjpDouble(const ChebyshevTables<double>& tables, InterleavedNeighbors<double>* state, const double* slopes,
-               absl::Span<const uint8_t> sampled, double* force, double* strain_gradient) {
-  VjpStructure(tables, state, slopes, sampled, force, strain_gradient);
+               absl::Span<const uint8_t> sampled, double* force, double* strain_gradient, double* atom_strain) {
+  VjpStructure(tables, state, slopes, sampled, force, strain_gradient, atom_strain);
 }
 void JvpFloat(const ChebyshevTables<float>& tables, InterleavedNeighbors<float>* state, const float* direction,
               absl::Span<const uint8_t> sampled, const double* strain, float* tangents) {
@@ -345,14 +349,14 @@ void InterleavedFeatures(const ChebyshevTables<double>& tables, const StructureG
 
 template <>
 void InterleavedVjp(const ChebyshevTables<float>& tables, InterleavedNeighbors<float>* state, const float* slopes,
-                    absl::Span<const uint8_t> sampled, float* force, double* strain_gradient) {
-  HWY_DYNAMIC_DISPATCH(VjpFloat)(tables, state, slopes, sampled, force, strain_gradient);
+                    absl::Span<const uint8_t> sampled, float* force, double* strain_gradient, double* atom_strain) {
+  HWY_DYNAMIC_DISPATCH(VjpFloat)(tables, state, slopes, sampled, force, strain_gradient, atom_strain);
 }
 
 template <>
 void InterleavedVjp(const ChebyshevTables<double>& tables, InterleavedNeighbors<double>* state, const double* slopes,
-                    absl::Span<const uint8_t> sampled, double* force, double* strain_gradient) {
-  HWY_DYNAMIC_DISPATCH(VjpDouble)(tables, state, slopes, sampled, force, strain_gradient);
+                    absl::Span<const uint8_t> sampled, double* force, double* strain_gradient, double* atom_strain) {
+  HWY_DYNAMIC_DISPATCH(VjpDouble)(tables, state, slopes, sampled, force, strain_gradient, atom_strain);
 }
 
 template <>

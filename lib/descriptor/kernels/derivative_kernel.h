@@ -15,13 +15,14 @@
 namespace rutile {
 
 // These implement the methods of DescriptorDerivatives of the same names, without checks of lengths. A product must run
-// on the instruction set that Features ran on; otherwise it CHECK-fails.
+// on the instruction set that Features ran on; otherwise it CHECK-fails. atom_strain: [N, 9], overwritten, as of
+// VjpByAtom; or null. It is only allowed with a strain_gradient.
 template <typename T>
 void InterleavedFeatures(const ChebyshevTables<T>& tables, const StructureGeometry& geometry,
                          InterleavedNeighbors<T>* state, T* features);
 template <typename T>
 void InterleavedVjp(const ChebyshevTables<T>& tables, InterleavedNeighbors<T>* state, const T* slopes,
-                    absl::Span<const uint8_t> sampled, T* force, double* strain_gradient);
+                    absl::Span<const uint8_t> sampled, T* force, double* strain_gradient, double* atom_strain);
 template <typename T>
 void InterleavedJvp(const ChebyshevTables<T>& tables, InterleavedNeighbors<T>* state, const T* direction,
                     absl::Span<const uint8_t> sampled, const double* strain, T* tangents);

@@ -130,6 +130,46 @@ HWY_NOINLINE void AddForces(D d, const Slots<T>& slots, const int32_t* j, size_t
   *center = sum;
 }
 
+// Divides d (outer) r_ij of each lane between atoms i and j, half to each, adding to atom_strain: [N, 9]. Lanes with j
+// = num_atoms have no neighbor.
+template <class D, class V, typename T = hn::TFromD<D>>
+HWY_INLINE void AddAtomStrain(D d, const V (&slope)[3], const V (&r_ij)[3], const int32_t* i, const int32_t* j,
+                              int64_t num_atoms, double* atom_strain) {
+  const size_t lanes = hn::Lanes(d);
+  HWY_ALIGN T slopes[3 * HWY_LANES(T)];
+  HWY_ALIGN T vectors[3 * HWY_LANES(T)];
+  for (int a = 0; a < 3; ++a) {
+    hn::Store(slope[a], d, slopes + a * lanes);
+    hn::Store(r_ij[a], d, vectors + a * lanes);
+  }
+  for (size_t lane = 0; lane < lanes; ++lane) {
+    if (j[lane] == num_atoms) continue;
+    double *const to_i = atom_strain + 9 * int64_t{i[lane]}, *const to_j = atom_strain + 9 * int64_t{j[lane]};
+    for (int a = 0; a < 3; ++a) {
+      for (int b = 0; b < 3; ++b) {
+        const double half = 0.5 * slopes[a * lanes + lane] * vectors[b * lanes + lane];
+        to_i[3 * a + b] += half;
+        to_j[3 * a + b] += half;
+      }
+    }
+  }
+}
+
+// Divides the strain sums of one block among the atoms. i: the center of each lane.
+template <class D, typename T = hn::TFromD<D>>
+HWY_NOINLINE void AddAtomStrains(D d, const Slots<T>& slots, const int32_t* i, const int32_t* j, size_t count,
+                                 int64_t num_atoms, const T* x, const T* y, const T* z, double* atom_strain) {
+  using V = hn::Vec<D>;
+  const size_t lanes = hn::Lanes(d);
+  for (size_t p = 0; p < count * lanes; p += lanes) {
+    const V slope[3] = {hn::Load(d, x + p), hn::Load(d, y + p), hn::Load(d, z + p)};
+    const V r = hn::Load(d, slots.r + p);
+    const V r_ij[3] = {hn::Mul(r, hn::Load(d, slots.x + p)), hn::Mul(r, hn::Load(d, slots.y + p)),
+                       hn::Mul(r, hn::Load(d, slots.z + p))};
+    AddAtomStrain(d, slope, r_ij, i, j + p, num_atoms, atom_strain);
+  }
+}
+
 // Computes how the slots of one block change: r, and the unit vector for the first `angular` slots.
 template <bool kStrain, class D, typename T = hn::TFromD<D>>
 HWY_NOINLINE void SlotChanges(D d, const Slots<T>& slots, const int32_t* j, size_t count, size_t angular,

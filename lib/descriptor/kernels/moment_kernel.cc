@@ -146,7 +146,7 @@ HWY_NOINLINE void Features(const MomentTables<T>& tables, MomentNeighbors<T>* st
 
 template <int L, typename T>
 HWY_NOINLINE void Vjp(const MomentTables<T>& tables, MomentNeighbors<T>* state, const T* slopes,
-                      double* strain_gradient) {
+                      double* strain_gradient, double* atom_strain) {
   using V = hn::Vec<NeighborTag<T>>;
   const NeighborTag<T> d;
   const size_t lanes = hn::Lanes(d);
@@ -158,6 +158,8 @@ HWY_NOINLINE void Vjp(const MomentTables<T>& tables, MomentNeighbors<T>* state, 
   for (int64_t i = 0; i < state->num_atoms; ++i) {
     V sum_x = hn::Zero(d), sum_y = hn::Zero(d), sum_z = hn::Zero(d);
     HWY_ALIGN T strain[9 * HWY_LANES(T)] = {};
+    HWY_ALIGN int32_t center[HWY_LANES(T)];
+    std::fill_n(center, lanes, static_cast<int32_t>(i));
     for (int s = 0; s < tables.num_species; ++s) {
       const int64_t k = i * tables.num_species + s;
       const MomentBlock block = all.block[k];
@@ -178,6 +180,8 @@ HWY_NOINLINE void Vjp(const MomentTables<T>& tables, MomentNeighbors<T>* state, 
         for (int n = 0; n < 9; ++n) {
           hn::Store(hn::Add(hn::Load(d, strain + n * lanes), parts[n]), d, strain + n * lanes);
         }
+        if (atom_strain == nullptr) continue;
+        AddAtomStrain(d, {f.x, f.y, f.z}, {r_x, r_y, r_z}, center, all.j + at, state->num_atoms, atom_strain);
       }
     }
     T* const own = force4 + 4 * kForceSums * i;
@@ -283,30 +287,31 @@ HWY_INLINE void FeaturesOf(const MomentTables<T>& tables, const StructureGeometr
 
 template <typename T>
 HWY_INLINE void VjpByDegree(const MomentTables<T>& tables, MomentNeighbors<T>* state, const T* slopes,
-                            double* strain_gradient) {
+                            double* strain_gradient, double* atom_strain) {
   switch (tables.max_l) {
     case 0:
-      return Vjp<0>(tables, state, slopes, strain_gradient);
+      return Vjp<0>(tables, state, slopes, strain_gradient, atom_strain);
     case 1:
-      return Vjp<1>(tables, state, slopes, strain_gradient);
+      return Vjp<1>(tables, state, slopes, strain_gradient, atom_strain);
     case 2:
-      return Vjp<2>(tables, state, slopes, strain_gradient);
+      return Vjp<2>(tables, state, slopes, strain_gradient, atom_strain);
     case 3:
-      return Vjp<3>(tables, state, slopes, strain_gradient);
+      return Vjp<3>(tables, state, slopes, strain_gradient, atom_strain);
     default:
-      return Vjp<4>(tables, state, slopes, strain_gradient);
+      return Vjp<4>(tables, state, slopes, strain_gradient, atom_strain);
   }
 }
 
 template <typename T>
 HWY_INLINE void VjpOf(const MomentTables<T>& tables, MomentNeighbors<T>* state, const T* slopes, T* force,
-                      double* strain_gradient) {
+                      double* strain_gradient, double* atom_strain) {
   CheckLanes(*state);
   const int64_t num_atoms = state->num_atoms;
   T* const force4 = state->vector4.Take(4 * kForceSums * (num_atoms + 1));
   std::fill_n(force4, 4 * kForceSums * (num_atoms + 1), T(0));
   if (strain_gradient != nullptr) std::fill_n(strain_gradient, 9, 0.0);
-  VjpByDegree(tables, state, slopes, strain_gradient);
+  if (atom_strain != nullptr) std::fill_n(atom_strain, 9 * num_atoms, 0.0);
+  VjpByDegree(tables, state, slopes, strain_gradient, atom_strain);
   for (int64_t i = 0; i < num_atoms; ++i) {
     const T* const sums = force4 + 4 * kForceSums * i;
     for (int axis = 0; axis < 3; ++axis) {
@@ -348,12 +353,12 @@ void FeaturesDouble(const MomentTables<double>& tables, const StructureGeometry&
   FeaturesOf(tables, geometry, state, features);
 }
 void VjpFloat(const MomentTables<float>& tables, MomentNeighbors<float>* state, const float* slopes, float* force,
-              double* strain_gradient) {
-  VjpOf(tables, state, slopes, force, strain_gradient);
+              double* strain_gradient, double* atom_strain) {
+  VjpOf(tables, state, slopes, force, strain_gradient, atom_strain);
 }
 void VjpDouble(const MomentTables<double>& tables, MomentNeighbors<double>* state, const double* slopes, double* force,
-               double* strain_gradient) {
-  VjpOf(tables, state, slopes, force, strain_gradient);
+               double* strain_gradient, double* atom_strain) {
+  VjpOf(tables, state, slopes, force, strain_gradient, atom_strain);
 }
 void JvpFloat(const MomentTables<float>& tables, MomentNeighbors<float>* state, const float* direction,
               const double* strain, float* tangents) {
@@ -396,14 +401,14 @@ void MomentFeatures(const MomentTables<double>& tables, const StructureGeometry&
 
 template <>
 void MomentVjp(const MomentTables<float>& tables, MomentNeighbors<float>* state, const float* slopes, float* force,
-               double* strain_gradient) {
-  HWY_DYNAMIC_DISPATCH(VjpFloat)(tables, state, slopes, force, strain_gradient);
+               double* strain_gradient, double* atom_strain) {
+  HWY_DYNAMIC_DISPATCH(VjpFloat)(tables, state, slopes, force, strain_gradient, atom_strain);
 }
 
 template <>
 void MomentVjp(const MomentTables<double>& tables, MomentNeighbors<double>* state, const double* slopes, double* force,
-               double* strain_gradient) {
-  HWY_DYNAMIC_DISPATCH(VjpDouble)(tables, state, slopes, force, strain_gradient);
+               double* strain_gradient, double* atom_strain) {
+  HWY_DYNAMIC_DISPATCH(VjpDouble)(tables, state, slopes, force, strain_gradient, atom_strain);
 }
 
 template <>

@@ -14,11 +14,11 @@ template <typename T>
 void MomentFeatures(const MomentTables<T>& tables, const StructureGeometry& geometry, MomentNeighbors<T>* state,
                     T* features);
 
-// As DescriptorDerivatives::Vjp. slopes: [N, F]; force: [3N]; strain_gradient: [9] or null. CHECK-fails if Features ran
-// on another instruction set.
+// As DescriptorDerivatives::Vjp. slopes: [N, F]; force: [3N]; strain_gradient: [9] or null; atom_strain: [N, 9], as of
+// VjpByAtom, or null, only allowed with a strain_gradient. CHECK-fails if Features ran on another instruction set.
 template <typename T>
 void MomentVjp(const MomentTables<T>& tables, MomentNeighbors<T>* state, const T* slopes, T* force,
-               double* strain_gradient);
+               double* strain_gradient, double* atom_strain);
 
 // As DescriptorDerivatives::Jvp. direction: [3N]; strain: [9] or null; tangents: [N, F].
 template <typename T>

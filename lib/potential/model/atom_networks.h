@@ -38,9 +38,10 @@ class AtomNetworks {
   // size.
   void Slopes(absl::Span<T> slopes);
 
-  // Adds to force [3N] eV/Angstrom and strain_gradient [9] eV, or null, what the second layer's derivatives by
-  // positions are besides those of the features. After Slopes, for a potential with messages.
-  void AddMessageForces(absl::Span<T> force, double* strain_gradient) const;
+  // Adds to force [3N] eV/Angstrom, strain_gradient [9] eV, or null, and atom_strain [9N], or empty, what the second
+  // layer's derivatives by positions are besides those of the features. Half of each pair's strain is either atom's.
+  // After Slopes, for a potential with messages.
+  void AddMessageForces(absl::Span<T> force, double* strain_gradient, absl::Span<double> atom_strain) const;
 
  private:
   const int num_species_, num_features_;

@@ -83,6 +83,7 @@ void PairRepulsion::Compute(const StructureGeometry& geometry, int64_t num_cente
   result->atom_energy.assign(num_centers, 0.0);
   result->force.assign(geometry.position.size(), 0.0);
   result->virial = {};
+  result->atom_virial.assign(3 * geometry.position.size(), 0.0);
   if (empty()) return;
   const PairView& pairs = geometry.pairs;
   const double* const position = geometry.position.data();
@@ -104,7 +105,12 @@ void PairRepulsion::Compute(const StructureGeometry& geometry, int64_t num_cente
       for (int a = 0; a < 3; ++a) {
         result->force[3 * i + a] += slope * d[a];
         result->force[3 * j + a] -= slope * d[a];
-        for (int b = 0; b < 3; ++b) result->virial[3 * a + b] += slope * d[a] * d[b];
+        for (int b = 0; b < 3; ++b) {
+          const double share = slope * d[a] * d[b];
+          result->virial[3 * a + b] += share;
+          result->atom_virial[9 * i + 3 * a + b] += 0.5 * share;
+          result->atom_virial[9 * j + 3 * a + b] += 0.5 * share;
+        }
       }
     }
     result->energy += result->atom_energy[i];

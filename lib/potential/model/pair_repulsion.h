@@ -45,6 +45,7 @@ class PairRepulsion {
     std::vector<double> atom_energy;  // [centers] eV
     std::vector<double> force;        // [3N] eV/Angstrom
     Matrix3 virial = {};              // sum of dE/dr_ij (outer) r_ij, eV
+    std::vector<double> atom_virial;  // [9N] half of each pair's to either atom
   };
 
   PairRepulsion() = default;  // none

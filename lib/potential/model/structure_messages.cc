@@ -51,6 +51,11 @@ absl::Span<const T> StructureMessages<T>::force(int k) const {
 }
 
 template <typename T>
+absl::Span<const double> StructureMessages<T>::atom_strain(int k) const {
+  return absl::MakeConstSpan(atom_strain_).subspan(3 * structures_[k].first, 9 * structures_[k].sites.atoms);
+}
+
+template <typename T>
 void StructureMessages<T>::SetDirection(int k, absl::Span<const T> direction, double factor) {
   const Placed& placed = structures_[k];
   T* const to = direction_.data() + placed.first;
@@ -75,10 +80,12 @@ void StructureMessages<T>::Sums(const T* u, T* x) {
 template <typename T>
 void StructureMessages<T>::Slopes(const T* u, const T* xbar, bool forces, T* ubar) {
   std::fill(force_.begin(), force_.end(), T(0));
+  atom_strain_.assign(3 * force_.size(), 0.0);
   for (Placed& placed : structures_) {
     placed.strain_gradient = {};
     moments_.Slopes(placed.sites, u, xbar, ubar, forces ? force_.data() + placed.first : nullptr,
-                    forces ? placed.strain_gradient.data() : nullptr);
+                    forces ? placed.strain_gradient.data() : nullptr,
+                    forces ? atom_strain_.data() + 3 * placed.first : nullptr);
   }
 }
 

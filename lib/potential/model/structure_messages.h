@@ -45,6 +45,8 @@ class StructureMessages final : public MessageSums<T> {
   // After a call of the kernel with input gradients.
   absl::Span<const T> force(int k) const;
   const std::array<double, 9>& strain_gradient(int k) const { return structures_[k].strain_gradient; }
+  // The shares of its atoms in the latter, [9 atoms]: half of each pair's is either atom's.
+  absl::Span<const double> atom_strain(int k) const;
 
   // Sets how structure k changes: its atoms by factor times direction [3 atoms], which is empty if none moves, or its
   // cell by factor times strain [9], null if it does not.
@@ -73,6 +75,7 @@ class StructureMessages final : public MessageSums<T> {
   MessageMoments<T> moments_;
   std::vector<Placed> structures_;
   std::vector<T> force_, direction_;  // [3 atoms]
+  std::vector<double> atom_strain_;   // [9 atoms]
   std::vector<T> rest_;               // [3 atoms of the largest structure] zeros
   bool strains_ = false;
 };

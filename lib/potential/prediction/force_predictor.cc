@@ -49,7 +49,7 @@ class ForcePredictor::Impl {
   virtual void Predict(const StructureGeometry& geometry, const std::array<bool, 3>& pbc, bool forces,
                        AtomicPrediction* prediction) = 0;
   virtual void PredictCenters(const StructureGeometry& geometry, int64_t num_centers, bool forces,
-                              AtomicPrediction* prediction, Matrix3* virial) = 0;
+                              AtomicPrediction* prediction, Matrix3* virial, absl::Span<double> atom_virial) = 0;
   virtual absl::Span<const double> member_energies() const = 0;
   virtual void MemberForces(int m, absl::Span<double> forces) const = 0;
   virtual void PredictFromFeatures(absl::Span<const float> features, absl::Span<const uint8_t> species,
@@ -86,20 +86,21 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
                AtomicPrediction* prediction) override {
     const bool stress = forces && pbc[0] && pbc[1] && pbc[2] && CellVolume(geometry.cell) > 0;
     Matrix3 virial;
-    PredictCenters(geometry, geometry.species.size(), forces, prediction, stress ? &virial : nullptr);
+    PredictCenters(geometry, geometry.species.size(), forces, prediction, stress ? &virial : nullptr, {});
     if (!stress) return;
     for (double& v : virial) v /= CellVolume(geometry.cell);
     prediction->stress = virial;
   }
 
   void PredictCenters(const StructureGeometry& geometry, int64_t num_centers, bool forces, AtomicPrediction* prediction,
-                      Matrix3* virial) override {
-    CHECK(forces || virial == nullptr) << "a virial comes with forces";
+                      Matrix3* virial, absl::Span<double> atom_virial) override {
+    CHECK(forces || (virial == nullptr && atom_virial.empty())) << "a virial comes with forces";
+    CHECK(atom_virial.empty() || atom_virial.size() == 9 * geometry.species.size());
     features_.resize(geometry.species.size() * num_features_);
     derivatives_->Features(geometry, state_.get(), absl::MakeSpan(features_));
     Matrix3 strain_gradient = {};
     PredictAll<T>(&geometry, features_, geometry.species, num_centers, forces,
-                  virial != nullptr ? &strain_gradient : nullptr, prediction);
+                  virial != nullptr ? &strain_gradient : nullptr, atom_virial, prediction);
     if (virial != nullptr) *virial = Symmetric(strain_gradient);
   }
 
@@ -112,11 +113,11 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
 
   void PredictFromFeatures(absl::Span<const float> features, absl::Span<const uint8_t> species,
                            AtomicPrediction* prediction) override {
-    PredictAll(nullptr, features, species, species.size(), false, nullptr, prediction);
+    PredictAll(nullptr, features, species, species.size(), false, nullptr, {}, prediction);
   }
   void PredictFromFeatures(absl::Span<const double> features, absl::Span<const uint8_t> species,
                            AtomicPrediction* prediction) override {
-    PredictAll(nullptr, features, species, species.size(), false, nullptr, prediction);
+    PredictAll(nullptr, features, species, species.size(), false, nullptr, {}, prediction);
   }
 
  private:
@@ -133,11 +134,11 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
 
   // Predicts energies of the first num_centers atoms and, with forces, derivatives after derivatives_->Features.
   // geometry: null where only features are known, which no member with a repulsion allows. strain_gradient: the mean
-  // over members is added, unless null.
+  // over members is added, unless null. atom_virial: as of PredictCenters.
   template <typename U>
   void PredictAll(const StructureGeometry* geometry, absl::Span<const U> all_features,
                   absl::Span<const uint8_t> all_species, int64_t num_centers, bool forces, Matrix3* strain_gradient,
-                  AtomicPrediction* prediction) {
+                  absl::Span<double> atom_virial, AtomicPrediction* prediction) {
     CHECK_LE(num_centers, static_cast<int64_t>(all_species.size()));
     const int64_t num_atoms = static_cast<int64_t>(all_species.size());
     const absl::Span<const uint8_t> species = all_species.first(num_centers);
@@ -146,6 +147,7 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
     prediction->stress.reset();
     prediction->atom_energy.assign(num_centers, 0.0);
     atom_energy_.resize(num_centers);
+    std::fill(atom_virial.begin(), atom_virial.end(), 0.0);
     for (int m = 0; m < num_models; ++m) {
       if (networks_[m].has_messages()) {
         CHECK_EQ(num_centers, num_atoms) << "messages of atoms whose neighbors are not all here are unknown";
@@ -167,17 +169,27 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
       std::fill(slopes_.begin() + features.size(), slopes_.end(), T{0});
       network_force_.resize(3 * num_atoms);
       double strain[9];
-      derivatives_->Vjp(state_.get(), slopes_, {}, absl::MakeSpan(network_force_), strain_gradient ? strain : nullptr);
+      if (atom_virial.empty()) {
+        derivatives_->Vjp(state_.get(), slopes_, {}, absl::MakeSpan(network_force_),
+                          strain_gradient ? strain : nullptr);
+      } else {
+        atom_strain_.resize(atom_virial.size());
+        derivatives_->VjpByAtom(state_.get(), slopes_, absl::MakeSpan(network_force_), strain,
+                                absl::MakeSpan(atom_strain_));
+      }
       if (networks_[m].has_messages()) {
-        networks_[m].AddMessageForces(absl::MakeSpan(network_force_), strain_gradient ? strain : nullptr);
+        networks_[m].AddMessageForces(absl::MakeSpan(network_force_), strain_gradient ? strain : nullptr,
+                                      atom_virial.empty() ? absl::Span<double>() : absl::MakeSpan(atom_strain_));
       }
       forces_[m].assign(network_force_.begin(), network_force_.end());
+      for (size_t k = 0; k < atom_virial.size(); ++k) atom_virial[k] += atom_strain_[k] / num_models;
       for (int a = 0; strain_gradient != nullptr && a < 9; ++a) (*strain_gradient)[a] += strain[a] / num_models;
       if (repulsion.empty()) continue;
       for (int64_t c = 0; c < 3 * num_atoms; ++c) forces_[m][c] += repelled_.force[c];
       for (int a = 0; strain_gradient != nullptr && a < 9; ++a) {
         (*strain_gradient)[a] += repelled_.virial[a] / num_models;
       }
+      for (size_t k = 0; k < atom_virial.size(); ++k) atom_virial[k] += repelled_.atom_virial[k] / num_models;
     }
     MeanEnergy(prediction);
     prediction->force.clear();
@@ -228,6 +240,7 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
   std::vector<T> network_force_;              // [3N] of one member, without its repulsion
   std::vector<T> features_, slopes_;          // [N, F]
   std::vector<double> atom_energy_;           // [N]
+  std::vector<double> atom_strain_;           // [N, 9] of one member
 };
 
 ForcePredictor::ForcePredictor(absl::Span<const Potential> models) {
@@ -250,8 +263,8 @@ void ForcePredictor::Predict(const StructureGeometry& geometry, const std::array
 }
 
 void ForcePredictor::PredictCenters(const StructureGeometry& geometry, int64_t num_centers, bool forces,
-                                    AtomicPrediction* prediction, Matrix3* virial) {
-  impl_->PredictCenters(geometry, num_centers, forces, prediction, virial);
+                                    AtomicPrediction* prediction, Matrix3* virial, absl::Span<double> atom_virial) {
+  impl_->PredictCenters(geometry, num_centers, forces, prediction, virial, atom_virial);
 }
 
 absl::Span<const double> ForcePredictor::member_energies() const { return impl_->member_energies(); }

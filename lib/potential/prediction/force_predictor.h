@@ -69,9 +69,10 @@ class ForcePredictor {
   // holds energies and `outside` of the centers, [num_centers], and the total of their energies; with `forces` what the
   // centers exert on all atoms, [3N], and no stress. The sums over several calls with other centers are those of
   // the whole; spreads are not, for which the values of members are there. virial: sum over pairs of dE/dr_ij (outer)
-  // r_ij in eV, symmetric, in a cell of any kind; or null. It is only allowed with `forces`.
+  // r_ij in eV, symmetric, in a cell of any kind; or null. atom_virial: [N, 9], overwritten by what each atom has of
+  // the virial, half of each pair's share, of the mean over members; or empty. Both are only allowed with `forces`.
   void PredictCenters(const StructureGeometry& geometry, int64_t num_centers, bool forces, AtomicPrediction* prediction,
-                      Matrix3* virial);
+                      Matrix3* virial, absl::Span<double> atom_virial = {});
 
   // Returns what each member gave in the last call of the above, [members] in eV.
   absl::Span<const double> member_energies() const;
