@@ -28,10 +28,10 @@ def read_frames(count):
     return frames
 
 
-def write_fp64(path, factor=1.0, repulsion=None):
-    """Writes MODEL with networks in fp64, whose parameters are multiplied by a factor, and returns the path. repulsion:
+def write_fp64(path, factor=1.0, model=MODEL, repulsion=None):
+    """Writes a model with networks in fp64, whose parameters are multiplied by a factor, and returns the path. repulsion:
     the inner and outer radius in Angstrom of train --zbl."""
-    with open(MODEL, "rb") as file:
+    with open(model, "rb") as file:
         length = struct.unpack("<Q", file.read(8))[0]
         header = json.loads(file.read(length))
         data = file.read()
@@ -42,7 +42,7 @@ def write_fp64(path, factor=1.0, repulsion=None):
             continue
         begin, end = entry["data_offsets"]
         values = data[begin:end]
-        if name.startswith("network."):
+        if name.startswith(("network.", "moments.")):  # its parameters
             assert entry["dtype"] == "F32", "the model is expected to be of fp32"
             numbers = struct.unpack("<%df" % (len(values) // 4), values)
             values = struct.pack("<%dd" % len(numbers), *[factor * x for x in numbers])

@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -141,6 +143,18 @@ void Write(const std::vector<int>& centers, int num_atoms, const ExtraOutputs& e
   }
 }
 
+// Ends a process of several, with the message. LAMMPS' pair style kim, told of an error on one process, waits there for
+// all others, which wait for this one: the job would never end. mpirun ends the others.
+void EndProcessOfSeveral(const std::string& message) {
+  for (const char* const variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    const char* const size = std::getenv(variable);
+    if (size == nullptr || std::atoi(size) < 2) continue;
+    std::fflush(nullptr);
+    std::fprintf(stderr, "ERROR: %s\n", message.c_str());
+    std::_Exit(1);
+  }
+}
+
 int Compute(const ModelCompute*, const ModelComputeArguments* arguments) {
   const int *num_atoms = nullptr, *species = nullptr, *contributing = nullptr;
   const double* positions = nullptr;
@@ -174,7 +188,9 @@ int Compute(const ModelCompute*, const ModelComputeArguments* arguments) {
       rutile_compute_list(context, *num_atoms, species, positions, static_cast<int>(centers.size()), centers.data(),
                           Neighbors, const_cast<ModelComputeArguments*>(arguments), -1, &outputs);
   if (code != RUTILE_OK) {
-    arguments->LogEntry(KIM::LOG_VERBOSITY::error, *kName + ": " + rutile_last_error(context), __LINE__, __FILE__);
+    const std::string message = *kName + ": " + rutile_last_error(context);
+    arguments->LogEntry(KIM::LOG_VERBOSITY::error, message, __LINE__, __FILE__);
+    EndProcessOfSeveral(message);
     return kError;
   }
   Write(centers, *num_atoms, extra);

@@ -4,4 +4,4 @@ set -euo pipefail
 wheel=$1 test=$2 kim=$3
 python=/usr/bin/python3
 $python -m zipfile -e "$wheel" "$TEST_TMPDIR/site"
-PYTHONPATH=$TEST_TMPDIR/site:python/tests PYTHONDONTWRITEBYTECODE=1 $python "$test" "$kim"
+PYTHONPATH=$TEST_TMPDIR/site:python/tests:tools/kim PYTHONDONTWRITEBYTECODE=1 $python "$test" "$kim"
