@@ -58,7 +58,7 @@ if [ -f "$BRITISH" ]; then
   # What any rule might match, then word by word: a $ of the list is the end of a word.
   any=$(awk '!/^(#|allow|$)/ { gsub(/[$]/, "", $1); printf "%s%s", separator, $1; separator = "|" }' "$BRITISH") ||
     exit 2
-  files '*' ':!LICENSE' ':!*.svg' ':!testdata/*.json' ':!testdata/*.txt' ':!testdata/*.stp' ":!$BRITISH" ":!$SELF" |
+  files '*' ':!LICENSE' ':!tools/lammps/LICENSE' ':!*.svg' ':!testdata/*.json' ':!testdata/*.txt' ':!testdata/*.stp' ":!$BRITISH" ":!$SELF" |
     xargs -0 -r grep -HnoIiE "[a-z_]*($any)[a-z_]*" -- /dev/null |
     awk -F: -v list="$BRITISH" '
       BEGIN {
