@@ -33,8 +33,8 @@ class ChebyshevDerivatives : public DescriptorDerivatives<T> {
   void Features(const StructureGeometry& geometry, State* state, absl::Span<T> features) const override {
     const size_t num_atoms = geometry.species.size();
     CHECK_EQ(geometry.position.size(), 3 * num_atoms);
-    CHECK_EQ(geometry.pairs.offset.size(), num_atoms + 1);
-    CHECK_EQ(features.size(), num_atoms * num_features());
+    CHECK(!geometry.pairs.offset.empty() && geometry.pairs.offset.size() <= num_atoms + 1);
+    CHECK_EQ(features.size(), geometry.pairs.num_atoms() * num_features());
     OwnState* const own = Own(state);
     own->is_listed = tables_.method == AngularMethod::kTriplets && !geometry.triplets.offset.empty();
     InterleavedFeatures(TablesFor(*own), geometry, own, features.data());
@@ -44,6 +44,7 @@ class ChebyshevDerivatives : public DescriptorDerivatives<T> {
   std::unique_ptr<const typename DescriptorDerivatives<T>::Snapshot> TakeSnapshot(const State& state) const override {
     const auto* const own = dynamic_cast<const OwnState*>(&state);
     CHECK(own != nullptr) << "the state is not one of MakeState";
+    CHECK_EQ(own->num_centers, own->num_atoms) << "snapshots are of whole structures";
     if (own->is_listed) return nullptr;
     return std::make_unique<GeometrySnapshot<T>>(*own, tables_.spins.size(), NumMoments(tables_));
   }
@@ -54,7 +55,7 @@ class ChebyshevDerivatives : public DescriptorDerivatives<T> {
     CHECK(lanes != nullptr) << "it is not of Keep";
     own->is_listed = false;
     own->lanes = lanes->lanes();
-    own->num_atoms = lanes->num_atoms();
+    own->num_atoms = own->num_centers = lanes->num_atoms();
     own->all = lanes->view();
     own->sampled.clear();
   }
@@ -63,7 +64,7 @@ class ChebyshevDerivatives : public DescriptorDerivatives<T> {
            double* strain_gradient) const override {
     OwnState* const own = Own(state);
     CheckProduct(*own, sampled, strain_gradient != nullptr);
-    CHECK_EQ(slopes.size(), own->num_atoms * num_features());
+    CHECK_EQ(slopes.size(), own->num_centers * num_features());
     CHECK_EQ(force.size(), 3 * own->num_atoms);
     InterleavedVjp(TablesFor(*own), own, slopes.data(), sampled, force.data(), strain_gradient, nullptr);
     if (own->is_listed) ListedVjp(tables_, &own->listed, slopes.data(), sampled, force.data(), strain_gradient);
@@ -73,7 +74,7 @@ class ChebyshevDerivatives : public DescriptorDerivatives<T> {
                  absl::Span<double> atom_strain_gradient) const override {
     OwnState* const own = Own(state);
     CHECK(!own->is_listed) << "sums over listed triplets are not divided among atoms";
-    CHECK_EQ(slopes.size(), own->num_atoms * num_features());
+    CHECK_EQ(slopes.size(), own->num_centers * num_features());
     CHECK_EQ(force.size(), 3 * own->num_atoms);
     CHECK_EQ(atom_strain_gradient.size(), 9 * own->num_atoms);
     InterleavedVjp(tables_, own, slopes.data(), {}, force.data(), strain_gradient, atom_strain_gradient.data());
@@ -84,7 +85,7 @@ class ChebyshevDerivatives : public DescriptorDerivatives<T> {
     OwnState* const own = Own(state);
     CheckProduct(*own, sampled, strain != nullptr);
     CHECK_EQ(direction.size(), 3 * own->num_atoms);
-    CHECK_EQ(tangents.size(), own->num_atoms * num_features());
+    CHECK_EQ(tangents.size(), own->num_centers * num_features());
     InterleavedJvp(TablesFor(*own), own, direction.data(), sampled, strain, tangents.data());
     if (own->is_listed) ListedJvp(tables_, &own->listed, direction.data(), sampled, strain, tangents.data());
   }

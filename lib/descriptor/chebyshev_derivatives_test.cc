@@ -47,6 +47,20 @@ TEST(ChebyshevDerivativesTest, EqualReference) {
   }
 }
 
+TEST(ChebyshevDerivativesTest, AtomsMayBeNeighborsAlone) {
+  for (const DerivativeCase& test : DerivativeCases()) {
+    SCOPED_TRACE(test.name);
+    const SampleGeometry sample(test.structure, test.species, test.options.cutoff());
+    ExpectSameOfCenters(*MakeReferenceDerivatives<double>(test.options), sample.Get());
+    ForEachTarget([&] {
+      for (const AngularMethod method : kMethods) {
+        ExpectSameOfCenters(*MakeChebyshevDerivatives<double>(test.options, method), sample.Get());
+        ExpectSameOfCenters(*MakeChebyshevDerivatives<float>(test.options, method), sample.Get());
+      }
+    });
+  }
+}
+
 // With sampled atoms, their forces are those computed for all atoms, and so are tangents whose direction vanishes on
 // the other atoms.
 TEST(ChebyshevDerivativesTest, SampledAtoms) {

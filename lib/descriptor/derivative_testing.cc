@@ -165,7 +165,7 @@ Products<T> ComputeProducts(const DescriptorDerivatives<T>& derivatives, const S
   Products<T> out;
   const size_t num_atoms = geometry.species.size();
   const auto state = derivatives.MakeState();
-  out.features.assign(num_atoms * derivatives.num_features(), kUnset);
+  out.features.assign(geometry.pairs.num_atoms() * derivatives.num_features(), kUnset);
   derivatives.Features(geometry, state.get(), absl::MakeSpan(out.features));
   out.force.assign(3 * num_atoms, kUnset);
   if (!strain.empty()) out.strain_gradient.assign(9, kUnset);
@@ -179,7 +179,7 @@ Products<T> ComputeProducts(const DescriptorDerivatives<T>& derivatives, const S
     EXPECT_EQ(again.force, out.force);
     EXPECT_EQ(again.strain_gradient, out.strain_gradient);
   }
-  out.tangents.assign(num_atoms * derivatives.num_features(), kUnset);
+  out.tangents.assign(out.features.size(), kUnset);
   derivatives.Jvp(state.get(), std::vector<T>(direction.begin(), direction.end()), sampled,
                   strain.empty() ? nullptr : strain.data(), absl::MakeSpan(out.tangents));
   return out;
@@ -191,6 +191,33 @@ template Products<float> ComputeProducts(const DescriptorDerivatives<float>&, co
 template Products<double> ComputeProducts(const DescriptorDerivatives<double>&, const StructureGeometry&,
                                           const std::vector<double>&, const std::vector<double>&,
                                           const std::vector<double>&, const std::vector<uint8_t>&);
+
+template <typename T>
+void ExpectSameOfCenters(const DescriptorDerivatives<T>& derivatives, const StructureGeometry& geometry) {
+  const int64_t num_atoms = geometry.species.size(), f = derivatives.num_features();
+  const std::vector<double> direction = RandomVector(3 * num_atoms, 2), strain = RandomVector(9, 3);
+  for (const int64_t centers : {num_atoms / 2, num_atoms - 1, int64_t{0}}) {
+    if (centers < 0) continue;
+    std::vector<double> slopes = RandomVector(num_atoms * f, 1);
+    std::fill(slopes.begin() + centers * f, slopes.end(), 0.0);
+    const Products<T> all = ComputeProducts(derivatives, geometry, slopes, direction, strain);
+    StructureGeometry part = geometry;
+    part.pairs.offset = geometry.pairs.offset.first(centers + 1);
+    slopes.resize(centers * f);
+    const Products<T> found = ComputeProducts(derivatives, part, slopes, direction, strain);
+    const auto widened = [](const std::vector<T>& v, size_t count) {
+      return std::vector<double>(v.begin(), v.begin() + count);
+    };
+    // Sums run over other groups of atoms, which rounds otherwise.
+    ExpectEqual(found,
+                {widened(all.features, centers * f), widened(all.force, all.force.size()),
+                 widened(all.tangents, centers * f), all.strain_gradient, all.atom_strain_gradient},
+                sizeof(T) == 4 ? 2e-5 : 1e-12);
+  }
+}
+
+template void ExpectSameOfCenters(const DescriptorDerivatives<float>&, const StructureGeometry&);
+template void ExpectSameOfCenters(const DescriptorDerivatives<double>&, const StructureGeometry&);
 
 template <typename T>
 void ExpectEqual(const Products<T>& found, const Products<double>& expected, double tolerance) {

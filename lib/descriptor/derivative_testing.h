@@ -69,6 +69,11 @@ struct Products {
   std::vector<double> strain_gradient, atom_strain_gradient;
 };
 
+// Expects features and products to be the same when only the first atoms are centers, and to agree with those of all
+// atoms whose slopes are 0 behind these.
+template <typename T>
+void ExpectSameOfCenters(const DescriptorDerivatives<T>& derivatives, const StructureGeometry& geometry);
+
 // Computes all products; sampled and strain may be empty. Expects VjpByAtom to have the bits of Vjp.
 template <typename T>
 Products<T> ComputeProducts(const DescriptorDerivatives<T>& derivatives, const StructureGeometry& geometry,

@@ -1,6 +1,6 @@
 // Computes features and products with their derivatives for force training, storing only neighbors and moments.
 //
-// With G_in the features of atom i, and J = dG/dr, which is never formed:
+// With G_in the features of atom i of C, and J = dG/dr, which is never formed:
 //   Features  G                                       and stores what the two below need
 //   Vjp       f = -J^T q    forces from q_in = dE/dG_in, and the derivative of the energy by the strain
 //   Jvp       t = J v       how features change when atoms move along v and the cell is strained
@@ -18,13 +18,15 @@
 
 namespace rutile {
 
-// The geometry of one structure of N atoms, as views: it owns nothing.
+// The geometry of one structure of N atoms, as views: it owns nothing. The first C of them are centers:
+// pairs.num_atoms() is C, and all others, if any, are neighbors alone, which have no features. Without such atoms, C =
+// N.
 struct StructureGeometry {
   absl::Span<const uint8_t> species;  // [N] indices into the descriptor's species
   absl::Span<const double> position;  // [3N] Angstrom, as given
   Matrix3 cell = {};                  // Angstrom, rows are lattice vectors
   PairView pairs;                     // to at least the descriptor's cutoff; farther pairs are ignored
-  TripletView triplets;               // for AngularMethod::kTriplets; if empty, they are found from the pairs
+  TripletView triplets;               // for AngularMethod::kTriplets and C = N; if empty, they are found from the pairs
 };
 
 // Differentiates a descriptor. T, float or double, is the type of the arithmetic. Immutable and shared by threads.
@@ -53,17 +55,17 @@ class DescriptorDerivatives {
   virtual double cutoff() const = 0;
   virtual std::unique_ptr<State> MakeState() const = 0;
 
-  // Computes features: [N * F], row-major, overwritten. The values are those of Descriptor::Compute, to rounding.
+  // Computes features: [C * F], row-major, overwritten. The values are those of Descriptor::Compute, to rounding.
   virtual void Features(const StructureGeometry& geometry, State* state, absl::Span<T> features) const = 0;
 
   // Returns a copy of the state after Features, or null if the implementation has no such copy: with listed triplets,
-  // and in the references.
+  // and in the references. CHECK-fails if C is less than N.
   virtual std::unique_ptr<const Snapshot> TakeSnapshot(const State& state) const = 0;
   // Replaces Features for the structure that `snapshot` was made from; Vjp and Jvp then compute the same bits. The
   // state refers to `snapshot` until it is used for another structure.
   virtual void Restore(const Snapshot& snapshot, State* state) const = 0;
 
-  // Computes forces, after Features and any number of times. slopes: [N * F] dE/dG. sampled: [N], or empty for all
+  // Computes forces, after Features and any number of times. slopes: [C * F] dE/dG. sampled: [N], or empty for all
   // atoms; where it is 0, the force is not needed and its value is unspecified. force: [3N] -dE/dr, in eV/Angstrom if
   // the slopes are in eV, overwritten. strain_gradient: [9] row-major, dE/d(strain) = sum over pairs of dE/dr_ij
   // (outer) r_ij, overwritten, or null; only allowed with `sampled` empty.
@@ -79,7 +81,7 @@ class DescriptorDerivatives {
 
   // Computes the directional derivative of the features, after Features and any number of times. direction: [3N], zero
   // for atoms where `sampled` (as in Vjp) is 0. strain: [9] row-major or null; r_ij changes by direction_j -
-  // direction_i + strain . r_ij; only allowed with `sampled` empty. tangents: [N * F], overwritten.
+  // direction_i + strain . r_ij; only allowed with `sampled` empty. tangents: [C * F], overwritten.
   virtual void Jvp(State* state, absl::Span<const T> direction, absl::Span<const uint8_t> sampled, const double* strain,
                    absl::Span<T> tangents) const = 0;
 };

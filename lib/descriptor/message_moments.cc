@@ -99,6 +99,7 @@ class MessageMoments<T>::Impl {
     const auto* const own = dynamic_cast<const MomentNeighbors<T>*>(sites.state);
     CHECK(own != nullptr) << "the state is not one of MakeMomentDerivatives";
     CHECK_EQ(own->num_atoms, sites.atoms);
+    CHECK_EQ(own->num_centers, sites.atoms) << "atoms that are neighbors alone send nothing";
     return own->all;
   }
 

@@ -22,14 +22,15 @@ class MomentDerivatives : public DescriptorDerivatives<T> {
   void Features(const StructureGeometry& geometry, State* state, absl::Span<T> features) const override {
     const size_t num_atoms = geometry.species.size();
     CHECK_EQ(geometry.position.size(), 3 * num_atoms);
-    CHECK_EQ(geometry.pairs.offset.size(), num_atoms + 1);
-    CHECK_EQ(features.size(), num_atoms * num_features());
+    CHECK(!geometry.pairs.offset.empty() && geometry.pairs.offset.size() <= num_atoms + 1);
+    CHECK_EQ(features.size(), geometry.pairs.num_atoms() * num_features());
     MomentFeatures(tables_, geometry, Own(state), features.data());
   }
 
   std::unique_ptr<const Snapshot> TakeSnapshot(const State& state) const override {
     const auto* const own = dynamic_cast<const MomentNeighbors<T>*>(&state);
     CHECK(own != nullptr) << "the state is not one of MakeState";
+    CHECK_EQ(own->num_centers, own->num_atoms) << "snapshots are of whole structures";
     return std::make_unique<MomentSnapshot<T>>(*own, tables_.num_species);
   }
 
@@ -38,7 +39,7 @@ class MomentDerivatives : public DescriptorDerivatives<T> {
     const auto* const kept = dynamic_cast<const MomentSnapshot<T>*>(&snapshot);
     CHECK(kept != nullptr) << "the snapshot is not one of TakeSnapshot";
     own->lanes = kept->lanes();
-    own->num_atoms = kept->num_atoms();
+    own->num_atoms = own->num_centers = kept->num_atoms();
     own->all = kept->view();
   }
 
@@ -46,7 +47,7 @@ class MomentDerivatives : public DescriptorDerivatives<T> {
            double* strain_gradient) const override {
     MomentNeighbors<T>* const own = Own(state);
     CheckProduct(*own, sampled, strain_gradient != nullptr);
-    CHECK_EQ(slopes.size(), own->num_atoms * num_features());
+    CHECK_EQ(slopes.size(), own->num_centers * num_features());
     CHECK_EQ(force.size(), 3 * own->num_atoms);
     MomentVjp(tables_, own, slopes.data(), force.data(), strain_gradient, nullptr);
   }
@@ -54,7 +55,7 @@ class MomentDerivatives : public DescriptorDerivatives<T> {
   void VjpByAtom(State* state, absl::Span<const T> slopes, absl::Span<T> force, double* strain_gradient,
                  absl::Span<double> atom_strain_gradient) const override {
     MomentNeighbors<T>* const own = Own(state);
-    CHECK_EQ(slopes.size(), own->num_atoms * num_features());
+    CHECK_EQ(slopes.size(), own->num_centers * num_features());
     CHECK_EQ(force.size(), 3 * own->num_atoms);
     CHECK_EQ(atom_strain_gradient.size(), 9 * own->num_atoms);
     MomentVjp(tables_, own, slopes.data(), force.data(), strain_gradient, atom_strain_gradient.data());
@@ -65,7 +66,7 @@ class MomentDerivatives : public DescriptorDerivatives<T> {
     MomentNeighbors<T>* const own = Own(state);
     CheckProduct(*own, sampled, strain != nullptr);
     CHECK_EQ(direction.size(), 3 * own->num_atoms);
-    CHECK_EQ(tangents.size(), own->num_atoms * num_features());
+    CHECK_EQ(tangents.size(), own->num_centers * num_features());
     MomentJvp(tables_, own, direction.data(), strain, tangents.data());
   }
 

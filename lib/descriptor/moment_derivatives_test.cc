@@ -126,6 +126,15 @@ TEST(MomentDerivativesTest, EqualReferenceInAwkwardStructures) {
   }
 }
 
+TEST(MomentDerivativesTest, AtomsMayBeNeighborsAlone) {
+  const SampleGeometry sample(RandomStructure(13, 4.4, 7), Species(13, 2), 4.5);
+  ExpectSameOfCenters(*MakeMomentReference<double>(Options(2)), sample.Get());
+  ForEachTarget([&] {
+    ExpectSameOfCenters(*MakeMomentDerivatives<double>(Options(2)), sample.Get());
+    ExpectSameOfCenters(*MakeMomentDerivatives<float>(Options(2)), sample.Get());
+  });
+}
+
 TEST(MomentDerivativesTest, LargestOptions) {
   MomentOptions options = Options(2, 32, 4);
   options.envelope = 16;

@@ -68,7 +68,7 @@ class MomentReference : public DescriptorDerivatives<T> {
   void Jvp(State* state, absl::Span<const T> direction, absl::Span<const uint8_t> /*sampled*/, const double* strain,
            absl::Span<T> tangents) const override {
     const OwnState& own = Own(state);
-    CHECK_EQ(direction.size(), 3 * own.neighbors.size());
+    CHECK_EQ(direction.size(), 3 * own.num_atoms);
     CHECK_EQ(tangents.size(), own.neighbors.size() * num_features());
     std::vector<double> row(num_features());
     for (size_t i = 0; i < own.neighbors.size(); ++i) {
@@ -89,7 +89,8 @@ class MomentReference : public DescriptorDerivatives<T> {
 
  private:
   struct OwnState : State {
-    std::vector<std::vector<Neighbor>> neighbors;  // [number of atoms] within the cutoff
+    int64_t num_atoms = 0;
+    std::vector<std::vector<Neighbor>> neighbors;  // [centers] within the cutoff
   };
 
   static OwnState& Own(State* state) {
@@ -102,7 +103,7 @@ class MomentReference : public DescriptorDerivatives<T> {
   void Product(const OwnState& own, absl::Span<const T> slopes, absl::Span<T> force, double* strain_gradient,
                absl::Span<double> atom_strain) const {
     CHECK_EQ(slopes.size(), own.neighbors.size() * num_features());
-    CHECK_EQ(force.size(), 3 * own.neighbors.size());
+    CHECK_EQ(force.size(), 3 * own.num_atoms);
     std::vector<double> f(force.size());
     double strain[9] = {};
     for (size_t i = 0; i < own.neighbors.size(); ++i) {
@@ -130,9 +131,10 @@ class MomentReference : public DescriptorDerivatives<T> {
   void FindNeighbors(const StructureGeometry& geometry, OwnState* state) const {
     const int64_t num_atoms = geometry.species.size();
     CHECK_EQ(geometry.position.size(), 3 * num_atoms);
-    CHECK_EQ(geometry.pairs.num_atoms(), num_atoms);
-    state->neighbors.assign(num_atoms, {});
-    for (int64_t i = 0; i < num_atoms; ++i) {
+    CHECK_LE(geometry.pairs.num_atoms(), num_atoms);
+    state->num_atoms = num_atoms;
+    state->neighbors.assign(geometry.pairs.num_atoms(), {});
+    for (int64_t i = 0; i < geometry.pairs.num_atoms(); ++i) {
       for (int64_t p = geometry.pairs.offset[i]; p < geometry.pairs.offset[i + 1]; ++p) {
         Neighbor n;
         n.j = geometry.pairs.j[p] - geometry.pairs.first_atom;

@@ -135,14 +135,14 @@ class DerivativesOfSets : public DescriptorDerivatives<T> {
 
   void Features(const StructureGeometry& geometry, State* state, absl::Span<T> features) const override {
     OwnState* const own = Own(state);
-    const int64_t num_atoms = geometry.species.size();
-    CHECK_EQ(features.size(), num_atoms * num_features());
+    const int64_t num_centers = geometry.pairs.num_atoms();
+    CHECK_EQ(features.size(), num_centers * num_features());
     StructureGeometry part = geometry;
     for (size_t k = 0; k < parts_.size(); ++k) {
       if (k == 1) part.triplets = {};
-      const absl::Span<T> rows = Rows(num_atoms * parts_[k]->num_features(), &own->rows);
+      const absl::Span<T> rows = Rows(num_centers * parts_[k]->num_features(), &own->rows);
       parts_[k]->Features(part, own->parts[k].get(), rows);
-      PutColumns(columns_[k], num_atoms, num_features(), rows.data(), features.data());
+      PutColumns(columns_[k], num_centers, num_features(), rows.data(), features.data());
     }
   }
 
@@ -186,12 +186,12 @@ class DerivativesOfSets : public DescriptorDerivatives<T> {
   void Jvp(State* state, absl::Span<const T> direction, absl::Span<const uint8_t> sampled, const double* strain,
            absl::Span<T> tangents) const override {
     OwnState* const own = Own(state);
-    const auto num_atoms = static_cast<int64_t>(direction.size() / 3);
-    CHECK_EQ(tangents.size(), num_atoms * num_features());
+    const auto num_centers = static_cast<int64_t>(tangents.size() / num_features());
+    CHECK_EQ(tangents.size(), num_centers * num_features());
     for (size_t k = 0; k < parts_.size(); ++k) {
-      const absl::Span<T> rows = Rows(num_atoms * parts_[k]->num_features(), &own->rows);
+      const absl::Span<T> rows = Rows(num_centers * parts_[k]->num_features(), &own->rows);
       parts_[k]->Jvp(own->parts[k].get(), direction, sampled, strain, rows);
-      PutColumns(columns_[k], num_atoms, num_features(), rows.data(), tangents.data());
+      PutColumns(columns_[k], num_centers, num_features(), rows.data(), tangents.data());
     }
   }
 
@@ -221,13 +221,13 @@ class DerivativesOfSets : public DescriptorDerivatives<T> {
   template <typename Product>
   void AddParts(OwnState* own, absl::Span<const T> slopes, absl::Span<T> force, double* strain_gradient,
                 const Product& product) const {
-    const auto num_atoms = static_cast<int64_t>(force.size() / 3);
-    CHECK_EQ(slopes.size(), num_atoms * num_features());
+    const auto num_centers = static_cast<int64_t>(slopes.size() / num_features());
+    CHECK_EQ(slopes.size(), num_centers * num_features());
     own->force.resize(force.size());
     double strain[9];
     for (size_t k = 0; k < parts_.size(); ++k) {
-      const absl::Span<T> rows = Rows(num_atoms * parts_[k]->num_features(), &own->rows);
-      TakeColumns(columns_[k], num_atoms, num_features(), slopes.data(), rows.data());
+      const absl::Span<T> rows = Rows(num_centers * parts_[k]->num_features(), &own->rows);
+      TakeColumns(columns_[k], num_centers, num_features(), slopes.data(), rows.data());
       const absl::Span<T> to = k == 0 ? force : absl::MakeSpan(own->force);
       double* const to_strain = k == 0 || strain_gradient == nullptr ? strain_gradient : strain;
       product(*parts_[k], own->parts[k].get(), rows, to, to_strain, k == 0);

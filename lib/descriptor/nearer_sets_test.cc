@@ -98,6 +98,7 @@ TEST(NearerSetsTest, ProductsEqualReference) {
       EXPECT_EQ(fp64->cutoff(), reference->cutoff());
       ExpectEqual(ComputeProducts(*fp64, sample.Get(), slopes, direction, strain), expected, 1e-11);
       ExpectEqual(ComputeProducts(*fp32, sample.Get(), slopes, direction, strain), expected, 2e-4);
+      ExpectSameOfCenters(*fp64, sample.Get());
     }
   }
 }

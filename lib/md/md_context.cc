@@ -68,7 +68,7 @@ absl::Status MdContext::ComputeCell(absl::Span<const int> species, const double*
   row_of_ = order_;
   num_callers_atoms_ = num_atoms;
   RETURN_IF_ERROR(search_.Compute(structure_, &pairs_));
-  return Predict(num_atoms, outputs);
+  return Predict(num_atoms, pairs_.shift.data(), outputs);
 }
 
 absl::Status MdContext::ComputeList(absl::Span<const int> species, const double* positions,
@@ -88,7 +88,7 @@ absl::Status MdContext::ComputeList(absl::Span<const int> species, const double*
   }
   RETURN_IF_ERROR(OrderAtoms(species, positions, centers));
   RETURN_IF_ERROR(CollectPairs(neighbors, mask));
-  return Predict(static_cast<int64_t>(pairs_.offset.size()) - 1, outputs);
+  return Predict(static_cast<int64_t>(pairs_.offset.size()) - 1, no_shift_.data(), outputs);
 }
 
 absl::Status MdContext::OrderAtoms(absl::Span<const int> species, const double* positions,
@@ -138,11 +138,13 @@ absl::Status MdContext::OrderAtoms(absl::Span<const int> species, const double* 
 absl::Status MdContext::CollectPairs(const NeighborsOf& neighbors, int mask) {
   const int64_t num_centers = static_cast<int64_t>(pairs_.offset.size()) - 1;
   pairs_.j.clear();
+  last_row_.assign(order_.size(), -1);
   int64_t upward = 0, downward = 0;  // pairs of two centers
   for (int64_t row = 0; row < num_centers; ++row) {
     ASSIGN_OR_RETURN(const absl::Span<const int> entries, neighbors(order_[row]));
     RETURN_IF_ERROR(AppendPairs(row, entries, mask));
     pairs_.offset[row + 1] = pairs_.num_pairs();
+    RETURN_IF_ERROR(CheckTwice(row));
     for (int64_t p = pairs_.offset[row]; p < pairs_.offset[row + 1]; ++p) {
       upward += pairs_.j[p] > row && pairs_.j[p] < num_centers;
       downward += pairs_.j[p] < row;
@@ -156,14 +158,18 @@ absl::Status MdContext::CollectPairs(const NeighborsOf& neighbors, int mask) {
                         upward, downward));
   }
   // Distances are those of the atoms and images that the caller placed, so that no pair has a lattice shift.
-  pairs_.shift.assign(3 * pairs_.num_pairs(), 0);
+  no_shift_.resize(std::max<size_t>(no_shift_.size(), 3 * pairs_.num_pairs()), 0);
   return absl::OkStatus();
 }
 
 absl::Status MdContext::AppendPairs(int64_t row, absl::Span<const int> entries, int mask) {
   const double limit = model_->cutoff() * model_->cutoff() * (1 + kRounding);
   const int64_t begin = pairs_.num_pairs(), atom = order_[row];
-  const double* const ri = &structure_.position[3 * row];
+  const double* const position = structure_.position.data();
+  const double xi = position[3 * row], yi = position[3 * row + 1], zi = position[3 * row + 2];
+  double nearest = limit;
+  pairs_.j.resize(begin + entries.size());
+  int32_t* to = pairs_.j.data() + begin;
   for (const int entry : entries) {
     const int64_t j = entry & mask;
     if (j < 0 || j >= num_callers_atoms_) {
@@ -173,34 +179,52 @@ absl::Status MdContext::AppendPairs(int64_t row, absl::Span<const int> entries, 
     }
     const int32_t k = place_[j];
     if (k < 0) continue;
-    const double* const rj = &structure_.position[3 * static_cast<int64_t>(k)];
-    const double x = rj[0] - ri[0], y = rj[1] - ri[1], z = rj[2] - ri[2];
+    const double* const rj = position + 3 * int64_t{k};
+    const double x = rj[0] - xi, y = rj[1] - yi, z = rj[2] - zi;
     const double square = x * x + y * y + z * z;
-    if (square > limit) continue;
-    if (square < kSmallestDistance * kSmallestDistance) {
-      return absl::InvalidArgumentError(
-          absl::StrFormat("atoms %d and %d are %.3g Angstrom apart, expected at least %g; correct the positions",
-                          atom + 1, j + 1, std::sqrt(square), kSmallestDistance));
-    }
-    pairs_.j.push_back(k);
+    // Without a branch: a third of the entries are farther than the cutoff, and which ones cannot be predicted.
+    *to = k;
+    to += square <= limit ? 1 : 0;
+    nearest = std::min(nearest, square);
   }
-  std::sort(pairs_.j.begin() + begin, pairs_.j.end());
-  const auto twice = std::adjacent_find(pairs_.j.begin() + begin, pairs_.j.end());
-  if (twice == pairs_.j.end()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrFormat("the list of atom %d has atom %d twice, expected once", atom + 1, order_[*twice] + 1));
+  pairs_.j.resize(to - pairs_.j.data());
+  if (nearest >= kSmallestDistance * kSmallestDistance) return absl::OkStatus();
+  return TooNear(row);
 }
 
-absl::Status MdContext::Predict(int64_t num_centers, const rutile_outputs& outputs) {
+absl::Status MdContext::TooNear(int64_t row) const {
+  const double* const ri = &structure_.position[3 * row];
+  for (size_t p = pairs_.offset[row]; p < pairs_.j.size(); ++p) {
+    const double* const rj = &structure_.position[3 * int64_t{pairs_.j[p]}];
+    const double distance = std::hypot(rj[0] - ri[0], rj[1] - ri[1], rj[2] - ri[2]);
+    if (distance >= kSmallestDistance) continue;
+    return absl::InvalidArgumentError(
+        absl::StrFormat("atoms %d and %d are %.3g Angstrom apart, expected at least %g; correct the positions",
+                        order_[row] + 1, order_[pairs_.j[p]] + 1, distance, kSmallestDistance));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MdContext::CheckTwice(int64_t row) {
+  for (int64_t p = pairs_.offset[row]; p < pairs_.offset[row + 1]; ++p) {
+    int32_t* const last = &last_row_[pairs_.j[p]];
+    if (*last == row) {
+      return absl::InvalidArgumentError(absl::StrFormat("the list of atom %d has atom %d twice, expected once",
+                                                        order_[row] + 1, order_[pairs_.j[p]] + 1));
+    }
+    *last = static_cast<int32_t>(row);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MdContext::Predict(int64_t num_centers, const int16_t* shift, const rutile_outputs& outputs) {
   const bool forces = outputs.forces != nullptr || outputs.virial != nullptr || outputs.force_spread != nullptr ||
                       outputs.member_forces != nullptr || outputs.atom_virial != nullptr;
   StructureGeometry geometry;
   geometry.species = structure_.element;
   geometry.position = structure_.position;
   geometry.cell = structure_.cell;
-  // Atoms that are not centers have no pairs.
-  pairs_.offset.resize(order_.size() + 1, pairs_.num_pairs());
-  geometry.pairs = {pairs_.offset, pairs_.j.data(), pairs_.shift.data(), 0};
+  geometry.pairs = {pairs_.offset, pairs_.j.data(), shift, 0};
   Matrix3 virial = {};
   atom_virial_.resize(outputs.atom_virial != nullptr ? 9 * order_.size() : 0);
   predictor_.PredictCenters(geometry, num_centers, forces, &prediction_, outputs.virial != nullptr ? &virial : nullptr,

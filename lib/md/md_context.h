@@ -45,10 +45,15 @@ class MdContext {
   absl::Status OrderAtoms(absl::Span<const int> species, const double* positions, absl::Span<const int> centers);
   // Fills pairs_ with those of the centers, in the order of order_.
   absl::Status CollectPairs(const NeighborsOf& neighbors, int mask);
-  // Appends the pairs of the center order_[row], sorted.
+  // Appends the pairs of the center order_[row].
   absl::Status AppendPairs(int64_t row, absl::Span<const int> entries, int mask);
-  // Predicts from structure_ and pairs_, checks, and writes results of order_[k] to place order_[k] of atoms.
-  absl::Status Predict(int64_t num_centers, const rutile_outputs& outputs);
+  // Returns the error that names a neighbor of the center which is too near.
+  absl::Status TooNear(int64_t row) const;
+  // Checks that no neighbor of the center is listed twice.
+  absl::Status CheckTwice(int64_t row);
+  // Predicts from structure_ and pairs_, checks, and writes results of order_[k] to place order_[k] of atoms. shift:
+  // lattice shifts of the pairs.
+  absl::Status Predict(int64_t num_centers, const int16_t* shift, const rutile_outputs& outputs);
   absl::Status CheckFinite() const;
   void Write(int64_t num_centers, const Matrix3& virial, const rutile_outputs& outputs) const;
 
@@ -58,9 +63,11 @@ class MdContext {
   // The atoms that take part, N of them. Elements are species indices here, as only their number is looked at.
   Structure structure_;
   NeighborList pairs_;
-  std::vector<int32_t> order_;   // [N] numbers that the caller gave the atoms
-  std::vector<int32_t> place_;   // [caller's atoms] index into order_, or -1
-  std::vector<int32_t> row_of_;  // [centers] index into order_ of the caller's center, or -1 if it was left out
+  std::vector<int16_t> no_shift_;  // zeros, three for each pair
+  std::vector<int32_t> last_row_;  // [N] the last center that had the atom as a neighbor, or -1
+  std::vector<int32_t> order_;     // [N] numbers that the caller gave the atoms
+  std::vector<int32_t> place_;     // [caller's atoms] index into order_, or -1
+  std::vector<int32_t> row_of_;    // [centers] index into order_ of the caller's center, or -1 if it was left out
   int64_t num_callers_atoms_ = 0;
   AtomicPrediction prediction_;
   std::vector<double> atom_virial_;            // [N, 9], empty if not asked for

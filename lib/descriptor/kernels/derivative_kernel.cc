@@ -32,6 +32,7 @@ HWY_INLINE void Features(const ChebyshevTables<T>& tables, const StructureGeomet
   const size_t lanes = hn::Lanes(d);
   state->lanes = static_cast<int>(lanes);
   state->num_atoms = geometry.species.size();
+  state->num_centers = geometry.pairs.num_atoms();
   state->sampled.clear();
   NeighborBlocks<T>& all = state->sorted;
   SortNeighbors(d, tables, geometry, &state->sort, &all);
@@ -278,7 +279,7 @@ HWY_INLINE void JvpStructure(const ChebyshevTables<T>& tables, InterleavedNeighb
   const GroupLayout<T> kernel = {tables, state, Select(tables, sampled, state)};
   const int64_t num_atoms = state->num_atoms;
   // Centers that the selection leaves out do not change.
-  if (kernel.neighbors.atom != state->all.atom) std::fill_n(tangents, num_atoms * tables.num_features, T(0));
+  if (kernel.neighbors.atom != state->all.atom) std::fill_n(tangents, state->num_centers * tables.num_features, T(0));
   state->vector4.Resize(4 * (num_atoms + 1));
   T* const vector4 = state->vector4.data();
   for (int64_t i = 0; i < num_atoms; ++i) {

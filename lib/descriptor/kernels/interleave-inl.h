@@ -275,19 +275,21 @@ HWY_INLINE void Normalize(D d, size_t begin, size_t end, NeighborBlocks<T>* to) 
   }
 }
 
-// Sorts all neighbors of a structure. Groups are formed of atoms ordered by species, then by number of neighbors.
+// Sorts all neighbors of the centers. Groups are formed of atoms ordered by species, then by number of neighbors.
 template <class D, typename T = hn::TFromD<D>>
 void SortNeighbors(D d, const ChebyshevTables<T>& tables, const StructureGeometry& geometry, SortScratch<T>* scratch,
                    NeighborBlocks<T>* to) {
   const size_t lanes = hn::Lanes(d), num_species = tables.spins.size();
-  const int64_t num_atoms = geometry.species.size();
+  const int64_t num_atoms = geometry.species.size(), num_centers = geometry.pairs.num_atoms();
   scratch->row4.Resize(4 * num_atoms);
-  scratch->order.resize(num_atoms);
+  scratch->order.resize(num_centers);
   double* const row4 = scratch->row4.data();
   int64_t most = 0;
   for (int64_t i = 0; i < num_atoms; ++i) {
     std::copy_n(&geometry.position[3 * i], 3, row4 + 4 * i);
     row4[4 * i + 3] = geometry.species[i];
+  }
+  for (int64_t i = 0; i < num_centers; ++i) {
     const int64_t count = geometry.pairs.offset[i + 1] - geometry.pairs.offset[i];
     most = std::max(most, count);
     scratch->order[i] = (uint64_t{geometry.species[i]} << 56) |
@@ -306,10 +308,10 @@ void SortNeighbors(D d, const ChebyshevTables<T>& tables, const StructureGeometr
   const Lists<T> lists = {scratch->x.data(), scratch->y.data(), scratch->z.data(), scratch->j.data()};
   const Lists<T> far = lists.From(lanes * lane_stride);
 
-  to->num_groups = (num_atoms + lanes - 1) / lanes;
+  to->num_groups = (num_centers + lanes - 1) / lanes;
   to->atom.assign(to->num_groups * lanes, static_cast<int32_t>(num_atoms));
   to->block.resize(to->num_groups * num_species);
-  for (int64_t k = 0; k < num_atoms; ++k) to->atom[k] = static_cast<int32_t>(scratch->order[k] & 0xffffffffu);
+  for (int64_t k = 0; k < num_centers; ++k) to->atom[k] = static_cast<int32_t>(scratch->order[k] & 0xffffffffu);
   NearAndFar found[16 * 256];
   int64_t slots = 0;
   for (int64_t g = 0; g < to->num_groups; ++g) {
@@ -317,7 +319,7 @@ void SortNeighbors(D d, const ChebyshevTables<T>& tables, const StructureGeometr
     for (size_t lane = 0; lane < lanes; ++lane) {
       NearAndFar* const mine = found + lane * num_species;
       const int64_t k = g * lanes + lane;
-      if (k < num_atoms) {
+      if (k < num_centers) {
         SortAtom(tables, geometry, row4, to->atom[k], capacity, lists.From(lane * lane_stride), far, mine);
       } else {
         std::fill_n(mine, num_species, NearAndFar{0, 0});

@@ -67,7 +67,7 @@ struct SortScratch {
 template <typename T>
 struct InterleavedNeighbors : DescriptorDerivatives<T>::State {
   int lanes = 0;  // of the instruction set that Features ran on
-  int64_t num_atoms = 0;
+  int64_t num_atoms = 0, num_centers = 0;
   NeighborBlocks<T> sorted;
   InterleavedView<T> all;  // views `sorted`, or a GeometrySnapshot of the structure
   SortScratch<T> sort;

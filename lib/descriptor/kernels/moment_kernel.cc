@@ -71,13 +71,14 @@ template <typename T>
 HWY_INLINE void SortNeighbors(const MomentTables<T>& tables, const StructureGeometry& geometry,
                               MomentNeighbors<T>* state) {
   const NeighborTag<T> d;
-  const int64_t lanes = hn::Lanes(d), num_atoms = geometry.species.size();
+  const int64_t lanes = hn::Lanes(d), num_atoms = geometry.species.size(), num_centers = geometry.pairs.num_atoms();
   state->lanes = static_cast<int>(lanes);
   state->num_atoms = num_atoms;
-  state->block.resize(num_atoms * tables.num_species);
+  state->num_centers = num_centers;
+  state->block.resize(num_centers * tables.num_species);
   state->found.resize(tables.num_species);
   int64_t elements = 0;
-  for (int64_t i = 0; i < num_atoms; ++i) {
+  for (int64_t i = 0; i < num_centers; ++i) {
     FindNeighbors(tables, geometry, i, state);
     const int64_t most = geometry.pairs.offset[i + 1] - geometry.pairs.offset[i];
     for (int s = 0; s < tables.num_species; ++s) {
@@ -125,7 +126,7 @@ HWY_NOINLINE void Features(const MomentTables<T>& tables, MomentNeighbors<T>* st
   const MomentView<T>& all = state->all;
   V y[PaddedHarmonics<L>()];
   for (V& v : y) v = hn::Zero(d);
-  for (int64_t k = 0; k < state->num_atoms * tables.num_species; ++k) {
+  for (int64_t k = 0; k < state->num_centers * tables.num_species; ++k) {
     const MomentBlock block = all.block[k];
     const size_t count = block.count, stride = RoundUp(count, lanes);
     T* const phi = state->radial.Take(tables.num_radial * stride);
@@ -155,7 +156,7 @@ HWY_NOINLINE void Vjp(const MomentTables<T>& tables, MomentNeighbors<T>* state, 
   T* const force4 = state->vector4.data();
   T* const phi = state->radial.Take(2 * tables.num_radial * lanes);
   T* const phi_slope = phi + tables.num_radial * lanes;
-  for (int64_t i = 0; i < state->num_atoms; ++i) {
+  for (int64_t i = 0; i < state->num_centers; ++i) {
     V sum_x = hn::Zero(d), sum_y = hn::Zero(d), sum_z = hn::Zero(d);
     HWY_ALIGN T strain[9 * HWY_LANES(T)] = {};
     HWY_ALIGN int32_t center[HWY_LANES(T)];
@@ -227,7 +228,7 @@ HWY_NOINLINE void Jvp(const MomentTables<T>& tables, MomentNeighbors<T>* state, 
   V values[PaddedHarmonics<L>()], changes[PaddedHarmonics<L>()];
   for (V& v : values) v = hn::Zero(d);
   for (V& v : changes) v = hn::Zero(d);
-  for (int64_t k = 0; k < state->num_atoms * tables.num_species; ++k) {
+  for (int64_t k = 0; k < state->num_centers * tables.num_species; ++k) {
     const MomentBlock block = all.block[k];
     const size_t count = block.count, stride = RoundUp(count, lanes);
     T* const phi = state->radial.Take(2 * tables.num_radial * stride);

@@ -63,7 +63,7 @@ struct MomentView {
 template <typename T>
 struct MomentNeighbors : DescriptorDerivatives<T>::State {
   int lanes = 0;  // of the instruction set that Features ran on
-  int64_t num_atoms = 0;
+  int64_t num_atoms = 0, num_centers = 0;
   MomentView<T> all;  // views the arrays below, or a MomentSnapshot of the structure
   std::vector<MomentBlock> block;
   AlignedBuffer<T> x, y, z, r;

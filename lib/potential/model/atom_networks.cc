@@ -36,6 +36,7 @@ AtomNetworks<T>::AtomNetworks(const Potential& potential)
       kernel_(MakeAtomKernel<T>(potential.shape)),
       messages_(MakeStructureMessages<T>(potential.descriptor, potential.shape, potential.feature_scaling)) {
   kernel_->SetMessageSums(messages_.get());
+  if (messages_ != nullptr) messages_->KeepAtomStrains();
   CHECK_EQ(mean_.size(), num_species_ * num_features_);
   CHECK_EQ(scale_.size(), num_species_ * num_features_);
   CHECK_EQ(atomic_energies_.size(), num_species_);

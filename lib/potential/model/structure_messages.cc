@@ -80,12 +80,12 @@ void StructureMessages<T>::Sums(const T* u, T* x) {
 template <typename T>
 void StructureMessages<T>::Slopes(const T* u, const T* xbar, bool forces, T* ubar) {
   std::fill(force_.begin(), force_.end(), T(0));
-  atom_strain_.assign(3 * force_.size(), 0.0);
+  if (keeps_atom_strains_) atom_strain_.assign(3 * force_.size(), 0.0);
   for (Placed& placed : structures_) {
     placed.strain_gradient = {};
     moments_.Slopes(placed.sites, u, xbar, ubar, forces ? force_.data() + placed.first : nullptr,
                     forces ? placed.strain_gradient.data() : nullptr,
-                    forces ? atom_strain_.data() + 3 * placed.first : nullptr);
+                    forces && keeps_atom_strains_ ? atom_strain_.data() + 3 * placed.first : nullptr);
   }
 }
 

@@ -45,7 +45,9 @@ class StructureMessages final : public MessageSums<T> {
   // After a call of the kernel with input gradients.
   absl::Span<const T> force(int k) const;
   const std::array<double, 9>& strain_gradient(int k) const { return structures_[k].strain_gradient; }
-  // The shares of its atoms in the latter, [9 atoms]: half of each pair's is either atom's.
+  // The shares of its atoms in the latter, [9 atoms]: half of each pair's is either atom's. KeepAtomStrains comes
+  // before the kernel's call.
+  void KeepAtomStrains() { keeps_atom_strains_ = true; }
   absl::Span<const double> atom_strain(int k) const;
 
   // Sets how structure k changes: its atoms by factor times direction [3 atoms], which is empty if none moves, or its
@@ -77,7 +79,7 @@ class StructureMessages final : public MessageSums<T> {
   std::vector<T> force_, direction_;  // [3 atoms]
   std::vector<double> atom_strain_;   // [9 atoms]
   std::vector<T> rest_;               // [3 atoms of the largest structure] zeros
-  bool strains_ = false;
+  bool strains_ = false, keeps_atom_strains_ = false;
 };
 
 // Returns the messages of a potential, or null if it has one layer.

@@ -96,8 +96,11 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
                       Matrix3* virial, absl::Span<double> atom_virial) override {
     CHECK(forces || (virial == nullptr && atom_virial.empty())) << "a virial comes with forces";
     CHECK(atom_virial.empty() || atom_virial.size() == 9 * geometry.species.size());
-    features_.resize(geometry.species.size() * num_features_);
-    derivatives_->Features(geometry, state_.get(), absl::MakeSpan(features_));
+    CHECK_LT(num_centers, static_cast<int64_t>(geometry.pairs.offset.size()));
+    StructureGeometry of_centers = geometry;
+    of_centers.pairs.offset = geometry.pairs.offset.first(num_centers + 1);
+    features_.resize(num_centers * num_features_);
+    derivatives_->Features(of_centers, state_.get(), absl::MakeSpan(features_));
     Matrix3 strain_gradient = {};
     PredictAll<T>(&geometry, features_, geometry.species, num_centers, forces,
                   virial != nullptr ? &strain_gradient : nullptr, atom_virial, prediction);
@@ -132,17 +135,17 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
     return symmetric;
   }
 
-  // Predicts energies of the first num_centers atoms and, with forces, derivatives after derivatives_->Features.
-  // geometry: null where only features are known, which no member with a repulsion allows. strain_gradient: the mean
-  // over members is added, unless null. atom_virial: as of PredictCenters.
+  // Predicts energies of the first num_centers atoms and, with forces, derivatives after derivatives_->Features of
+  // these centers. geometry: null where only features are known, which no member with a repulsion allows. features:
+  // [num_centers, F]. strain_gradient: the mean over members is added, unless null. atom_virial: as of PredictCenters.
   template <typename U>
-  void PredictAll(const StructureGeometry* geometry, absl::Span<const U> all_features,
+  void PredictAll(const StructureGeometry* geometry, absl::Span<const U> features,
                   absl::Span<const uint8_t> all_species, int64_t num_centers, bool forces, Matrix3* strain_gradient,
                   absl::Span<double> atom_virial, AtomicPrediction* prediction) {
     CHECK_LE(num_centers, static_cast<int64_t>(all_species.size()));
     const int64_t num_atoms = static_cast<int64_t>(all_species.size());
     const absl::Span<const uint8_t> species = all_species.first(num_centers);
-    const absl::Span<const U> features = all_features.first(num_centers * num_features_);
+    CHECK_EQ(static_cast<int64_t>(features.size()), num_centers * num_features_);
     const int num_models = static_cast<int>(networks_.size());
     prediction->stress.reset();
     prediction->atom_energy.assign(num_centers, 0.0);
@@ -163,10 +166,8 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
       }
       for (int64_t i = 0; i < num_centers; ++i) prediction->atom_energy[i] += atom_energy_[i] / num_models;
       if (!forces) continue;
-      slopes_.resize(num_atoms * num_features_);
-      networks_[m].Slopes(absl::MakeSpan(slopes_).first(features.size()));
-      // The sum holds no energies of other atoms, so that it does not change with their features.
-      std::fill(slopes_.begin() + features.size(), slopes_.end(), T{0});
+      slopes_.resize(num_centers * num_features_);
+      networks_[m].Slopes(absl::MakeSpan(slopes_));
       network_force_.resize(3 * num_atoms);
       double strain[9];
       if (atom_virial.empty()) {
@@ -238,7 +239,7 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
   PairRepulsion::Result repelled_;            // of one member
   std::vector<std::vector<double>> forces_;   // [members][3N]
   std::vector<T> network_force_;              // [3N] of one member, without its repulsion
-  std::vector<T> features_, slopes_;          // [N, F]
+  std::vector<T> features_, slopes_;          // [centers, F]
   std::vector<double> atom_energy_;           // [N]
   std::vector<double> atom_strain_;           // [N, 9] of one member
 };
