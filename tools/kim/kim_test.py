@@ -83,6 +83,21 @@ class KimTest(unittest.TestCase):
         for k in range(1, len(whole)):
             scale = max(1, abs(networks[k]), abs(rows[-1][k]))
             self.assertLess(abs(whole[k] - networks[k] - rows[-1][k]), 1e-9 * scale)
+    @unittest.skipIf(shutil.which("cmake") is None, "cmake is not installed")
+    def test_a_model_of_the_driver(self):
+        directory = os.path.join(TEMPORARY, "driver")
+        collections = {name: os.path.join(TEMPORARY, name)
+                       for name in ("KIM_API_PORTABLE_MODELS_DIR", "KIM_API_MODEL_DRIVERS_DIR")}  # yapf: disable
+        subprocess.run([RUTILE_KIM, "--name=Driven", "--driver", "--output_dir=" + directory, self.models["ManyBody"]],
+                       check=True, stdout=subprocess.DEVNULL)  # yapf: disable
+        for path in collections.values():
+            os.mkdir(path)
+        for item in ("rutile_driver", "Driven"):
+            result = subprocess.run(["kim-api-collections-management", "install", "environment", item], cwd=directory,
+                                    env=dict(os.environ, **collections), check=False, stdout=subprocess.PIPE,
+                                    stderr=subprocess.STDOUT, text=True)  # yapf: disable
+            self.assertEqual(result.returncode, 0, result.stdout)
+        compare(self, Lammps("lmp", "mpirun", **collections), portable("Driven"), self.models["ManyBody"], 2)
 
     def test_says_what_is_wrong(self):
         good = start(portable("Chebyshev"))

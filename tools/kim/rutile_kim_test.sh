@@ -27,6 +27,12 @@ refuses '--name=' "$kim" "$model"
 refuses '--name=a/b' "$kim" --name=a/b "$model"
 refuses 'needs a model' "$kim" --name=Two
 refuses '--nome' "$kim" --nome=Two "$model"
+succeeds "$kim" --name=Driven --driver --output_dir=drivers "$model" "$model"
+expect_line "kim-api-collections-management install user .*/drivers/rutile_driver" stdout
+expect_text "$PWD/drivers/rutile_driver" drivers/rutile_driver/CMakeLists.txt
+expect_text '"model-1.safetensors" "model-2.safetensors"' drivers/Driven/CMakeLists.txt
+[ -s drivers/rutile_driver/librutile.so ] || fail "no library of the driver"
+refuses 'rutile_driver' "$kim" --name=rutile_driver --driver "$model"
 makes_nothing Two 'no/such' "$kim" --name=Two no/such
 makes_nothing Two 'rutile_kim_test' "$kim" --name=Two "$OLDPWD/tools/kim/rutile_kim_test.sh"
 makes_nothing Two 'descriptor' "$kim" --name=Two "$model" "$other"
