@@ -56,11 +56,12 @@ class MessageMoments<T>::Impl {
         for (int a = 0; a < 3; ++a) {
           force[3 * i + a] += f[3 * e + a];
           force[3 * int64_t{edges_.j[e]} + a] -= f[3 * e + a];
-          for (int b = 0; strain_gradient != nullptr && b < 3; ++b) strain_gradient[3 * a + b] += f[3 * e + a] * r[b];
-          for (int b = 0; atom_strain != nullptr && b < 3; ++b) {
-            const double half = 0.5 * f[3 * e + a] * r[b];
-            atom_strain[9 * i + 3 * a + b] += half;
-            atom_strain[9 * int64_t{edges_.j[e]} + 3 * a + b] += half;
+          for (int b = 0; strain_gradient != nullptr && b < 3; ++b) {
+            const double share = static_cast<double>(f[3 * e + a]) * r[b];
+            strain_gradient[3 * a + b] += share;
+            if (atom_strain == nullptr) continue;
+            atom_strain[9 * i + 3 * a + b] += 0.5 * share;
+            atom_strain[9 * int64_t{edges_.j[e]} + 3 * a + b] += 0.5 * share;
           }
         }
       }

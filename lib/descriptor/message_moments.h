@@ -50,7 +50,7 @@ class MessageMoments {
 
   // Computes ubar from xbar. force: [3 atoms], to which -d(xbar . x)/dr at constant u is added, in the order of the
   // structure's atoms; strain_gradient: [9], to which the sum of d(xbar . x)/dr_ij (outer) r_ij is added; atom_strain:
-  // [9 atoms], half of each term to either atom. All may be null, the latter even if the first is not.
+  // [9 atoms], half of each term to either atom. All may be null; atom_strain needs strain_gradient, that needs force.
   void Slopes(const MessageSites<T>& sites, const T* u, const T* xbar, T* ubar, T* force, double* strain_gradient,
               double* atom_strain);
 

@@ -207,6 +207,10 @@ int rutile_get_info(const rutile_model* model, rutile_model_info* info) {
   known.num_members = static_cast<int>(m.potentials().size());
   known.precision = m.precision();
   known.has_training_range = m.has_training_range() ? 1 : 0;
+  known.num_layers = 1;
+  for (const rutile::Potential& potential : m.potentials()) {
+    if (potential.shape.has_messages()) known.num_layers = 2;
+  }
   std::memcpy(info, &known, std::min(info->struct_size, sizeof(known)));
   return RUTILE_OK;
 }

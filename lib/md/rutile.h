@@ -68,6 +68,7 @@ typedef struct rutile_model_info {
   int num_members;        /* of the committee; 1 for a single model */
   int precision;          /* 32 or 64 */
   int has_training_range; /* 0: no file says which features training has seen, so that no atom is marked as outside */
+  int num_layers;         /* 1; or 2 if atoms depend on neighbors of neighbors, which rutile_compute_list refuses */
 } rutile_model_info;
 
 /* Where results go; null means that one is not wanted, and what is not wanted costs nothing. Of a committee, values are

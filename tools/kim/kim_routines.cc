@@ -78,6 +78,7 @@ std::string Open(const std::vector<std::string>& files, Model* model) {
   rutile_model_info info = {};
   info.struct_size = sizeof(info);
   rutile_get_info(model->model, &info);
+  if (info.num_layers > 1) return "the potential has two layers (train's --messages), which KIM cannot compute";
   model->cutoff = info.cutoff;
   return "";
 }

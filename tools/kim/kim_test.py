@@ -83,6 +83,7 @@ class KimTest(unittest.TestCase):
         for k in range(1, len(whole)):
             scale = max(1, abs(networks[k]), abs(rows[-1][k]))
             self.assertLess(abs(whole[k] - networks[k] - rows[-1][k]), 1e-9 * scale)
+
     @unittest.skipIf(shutil.which("cmake") is None, "cmake is not installed")
     def test_a_model_of_the_driver(self):
         directory = os.path.join(TEMPORARY, "driver")

@@ -124,6 +124,9 @@ void PairRutile::OpenModel(const std::vector<std::string>& paths) {
   info_ = {};
   info_.struct_size = sizeof(info_);
   rutile_get_info(model_, &info_);
+  if (info_.num_layers > 1) {
+    error->all(FLERR, "pair_style rutile: the potential has two layers (train's --messages): use one of one layer");
+  }
 }
 
 void PairRutile::coeff(int narg, char** arg) {
