@@ -97,7 +97,7 @@ typedef struct rutile_outputs {
 int rutile_abi_version(void);
 const char* rutile_version(void);
 
-/* Opens one model, or several as a committee, which needs one descriptor: files of kind potential/1, as train writes
+/* Opens one model, or several as a committee, which needs one descriptor: files as train writes
  * them, or networks of aenet (Ti.nn, O.nn), of which one for each species make a model. options: may be null. error:
  * where a message goes, cut to error_size bytes with the final 0; may be null. */
 int rutile_open(const char* const* paths, int count, const rutile_options* options, rutile_model** model, char* error,

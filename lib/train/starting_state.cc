@@ -144,11 +144,24 @@ void Forget(const ResetOnResume& parts, Checkpoint* state, std::vector<std::stri
   }
 }
 
-bool SameFrame(const ModelFrame& a, const ModelFrame& b) {
+// The largest relative difference of scales that is put down to another machine's last digits, which a feature that
+// hardly varies magnifies.
+constexpr double kSameScale = 0.01;
+
+// True if the frames agree: exactly, or with `nearly` to kSameScale of each number.
+bool SameFrame(const ModelFrame& a, const ModelFrame& b, bool nearly) {
   if (a.text != b.text || a.tensors.size() != b.tensors.size()) return false;
   for (const auto& [name, tensor] : a.tensors) {
     const Tensor* const other = b.tensors.Find(name);
-    if (other == nullptr || tensor.shape() != other->shape() || tensor.ToDoubles() != other->ToDoubles()) return false;
+    if (other == nullptr || tensor.shape() != other->shape()) return false;
+    const std::vector<double> then = tensor.ToDoubles(), now = other->ToDoubles();
+    double largest = 0;
+    for (const double value : then) largest = std::max(largest, std::abs(value));
+    for (size_t i = 0; i < then.size(); ++i) {
+      if (then[i] == now[i]) continue;
+      const double size = std::max({std::abs(then[i]), std::abs(now[i]), 1e-6 * largest});
+      if (!nearly || !(std::abs(then[i] - now[i]) <= kSameScale * size)) return false;
+    }
   }
   return true;
 }
@@ -177,10 +190,15 @@ absl::Status CarryOver(const Task& task, absl::Span<const ConfigChange> changes,
     return change.name == "data" || (change.of_task && framed->FrameDependsOn(change.name));
   };
   const auto change = framed == nullptr ? changes.end() : std::find_if(changes.begin(), changes.end(), depends);
-  // Without such a change, the frame is the same but for the last digits of another machine.
-  if (change == changes.end() || SameFrame(state.frame, now)) return absl::OkStatus();
+  // Without such a change, the frame is the same but for the last digits of another machine, or of a build that chooses
+  // other scales.
+  const bool is_changed = change != changes.end();
+  if (!is_changed && state.frame.empty()) return absl::OkStatus();
+  if (SameFrame(state.frame, now, /*nearly=*/!is_changed)) return absl::OkStatus();
   const auto refuse = [&](absl::string_view why) {
-    const std::string other = change->name == "data" ? "other data" : absl::StrCat("another ", change->name);
+    const std::string other = !is_changed              ? "the scales of this version of rutile"
+                              : change->name == "data" ? "other data"
+                                                       : absl::StrCat("another ", change->name);
     return absl::FailedPreconditionError(
         absl::StrCat("with ", other, " the model is another, and the run's cannot be carried over: ", why,
                      "; give what the run had, or start a new run with --init_from and its last.safetensors"));

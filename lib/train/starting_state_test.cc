@@ -154,13 +154,17 @@ class FramedToy : public ToyTask, public FramedModel {
 class FramedStateTest : public StartingStateTest {
  protected:
   FramedStateTest() {
-    before_ = NewState(FramedToy(2), Plan());
-    before_.parameters = Tensor::Of<double>({1, 2, 3, 4});
-    before_.best_parameters = Tensor::Of<double>({5, 6, 7, 8});
-    before_.ema_parameters = Tensor::Of<double>({0, 1, 0, 1});
-    before_.step = 6;
+    before_ = WithParameters(2);
     after_.filter = "some";
     options_.overrides = {"all"};
+  }
+  Checkpoint WithParameters(double scale) {
+    Checkpoint state = NewState(FramedToy(scale), Plan());
+    state.parameters = Tensor::Of<double>({1, 2, 3, 4});
+    state.best_parameters = Tensor::Of<double>({5, 6, 7, 8});
+    state.ema_parameters = Tensor::Of<double>({0, 1, 0, 1});
+    state.step = 6;
+    return state;
   }
   absl::StatusOr<StartingState> GoOn() {
     EXPECT_EQ(Save(before_), absl::OkStatus());
@@ -185,6 +189,7 @@ TEST_F(FramedStateTest, ParametersAreCarriedOver) {
 }
 
 TEST_F(FramedStateTest, WhatLeavesTheModelAloneLeavesItsBits) {
+  before_ = WithParameters(8 * (1 + 1e-9));  // the last digits of another machine
   after_.filter = "none";
   after_.loss = "rmse";
   const absl::StatusOr<StartingState> start = GoOn();
@@ -194,12 +199,25 @@ TEST_F(FramedStateTest, WhatLeavesTheModelAloneLeavesItsBits) {
 }
 
 TEST_F(FramedStateTest, ARunThatChangesNothingKeepsItsBits) {
+  before_ = WithParameters(8 * (1 + 1e-9));
   after_.filter = "none";
   options_.overrides.clear();
   const absl::StatusOr<StartingState> start = GoOn();
   ASSERT_TRUE(start.ok()) << start.status();
   EXPECT_THAT(start->state.parameters.ToDoubles(), ElementsAre(1, 2, 3, 4));
   EXPECT_EQ(start->state.changes, "");
+}
+
+// Nothing is asked for, but the build scales features otherwise.
+TEST_F(FramedStateTest, ScalesOfAnotherBuildAreCarriedOver) {
+  after_.filter = "none";
+  options_.overrides.clear();
+  const absl::StatusOr<StartingState> start = GoOn();
+  ASSERT_TRUE(start.ok()) << start.status();
+  EXPECT_THAT(start->state.parameters.ToDoubles(), ElementsAre(4, 8, 12, 16));
+  EXPECT_THAT(start->messages, Contains(HasSubstr("predictions stay what they were")));
+  before_ = NewState(FramedToy(-1), Plan());
+  EXPECT_THAT(GoOn().status(), ErrorNames(absl::StatusCode::kFailedPrecondition, {"version", "a negative scale"}));
 }
 
 // x = y + (1 - 1 / beta1) (z - y) is what such an optimizer evaluates; beta1 is 0.9 by default.

@@ -109,7 +109,7 @@ absl::StatusOr<CandidateRule> ParseRule(absl::string_view flag, const std::strin
 
 // Checks that one side has a candidate in some relation.
 absl::Status CheckNotEmpty(const Candidates& candidates, absl::Span<const int32_t> relations, bool is_head) {
-  if (!candidates.has(is_head)) return absl::OkStatus();
+  if (!candidates.has(is_head) || relations.empty()) return absl::OkStatus();
   for (const int32_t relation : relations) {
     if (candidates.Of(relation, is_head)->size() > 0) return absl::OkStatus();
   }
@@ -132,7 +132,11 @@ std::vector<std::string> CandidateFiles(const EntityTypes& types) {
 
 const EntityTypes& ChooseTypes(const KnowledgeGraph& graph, const KnowledgeGraph& names) {
   if (graph.entity_types.empty()) return names.entity_types;
-  if (!names.entity_types.empty() && names.entity_types != graph.entity_types) {
+  static bool has_warned = false;
+  const bool is_asked =
+      ListsTypes() || !FLAGS_candidates.empty() || !FLAGS_head_candidates.empty() || !FLAGS_tail_candidates.empty();
+  if (is_asked && !has_warned && !names.entity_types.empty() && names.entity_types != graph.entity_types) {
+    has_warned = true;
     PrintWarning("the triples have other types of entities than the model: those of the triples count");
   }
   return graph.entity_types;
@@ -141,9 +145,12 @@ const EntityTypes& ChooseTypes(const KnowledgeGraph& graph, const KnowledgeGraph
 absl::StatusOr<std::optional<Candidates>> CandidatesFromFlags(const KnowledgeGraph& graph, const EntityTypes& types,
                                                               absl::Span<const int32_t> relations,
                                                               const CandidateSides& sides) {
-  if (!FLAGS_candidates.empty() && !FLAGS_head_candidates.empty() && !FLAGS_tail_candidates.empty()) {
+  const bool head_has_own = !sides.head || !FLAGS_head_candidates.empty();
+  const bool tail_has_own = !sides.tail || !FLAGS_tail_candidates.empty();
+  if (!FLAGS_candidates.empty() && head_has_own && tail_has_own) {
     return absl::InvalidArgumentError(
-        "--candidates has no effect beside --head_candidates and --tail_candidates: leave one out");
+        "--candidates has no effect beside --head_candidates and --tail_candidates of all that is asked for: leave one "
+        "out");
   }
   if (!sides.head) RETURN_IF_ERROR(RefuseFlags("where tails alone are ranked or asked for", {"head_candidates"}));
   if (!sides.tail) RETURN_IF_ERROR(RefuseFlags("where heads alone are asked for", {"tail_candidates"}));

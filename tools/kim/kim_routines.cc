@@ -56,7 +56,7 @@ void Write(const std::vector<int>& centers, int num_atoms, const ExtraOutputs& e
 // Ends a process of several, with the message. LAMMPS' pair style kim, told of an error on one process, waits there for
 // all others, which wait for this one: the job would never end. mpirun ends the others.
 void EndProcessOfSeveral(const std::string& message) {
-  for (const char* const variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+  for (const char* const variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
     const char* const size = std::getenv(variable);
     if (size == nullptr || std::atoi(size) < 2) continue;
     std::fflush(nullptr);

@@ -44,6 +44,7 @@ PairRutile::PairRutile(LAMMPS* lmp) : Pair(lmp) {
   centroidstressflag = CENTROID_NOTAVAIL;  // a heat flux needs another division of the virial
   nextra = 3;                              // atoms outside, energy spread, largest force spread: `compute pair`
   pvector = extra_;
+  comm_reverse = 3;  // before a hybrid style asks for it
 }
 
 PairRutile::~PairRutile() {
@@ -167,7 +168,6 @@ void PairRutile::coeff(int narg, char** arg) {
   }
   if (count == 0)
     error->all(FLERR, "pair_style rutile: all atom types are NULL; expected {} for one at least", all_species);
-  comm_reverse = committee_ ? 3 * info_.num_members : 0;
   member_energy_.assign(info_.num_members, 0.0);
 }
 
@@ -183,6 +183,21 @@ void PairRutile::RefuseMissingPairs() {
     error->all(FLERR,
                "pair_style rutile: special_bonds takes away neighbors that energies depend on; expected special_bonds "
                "lj/coul 1 1 1");
+  }
+}
+
+// The same of pairs that a hybrid style gives to another style.
+void PairRutile::RefuseSkippedPairs() {
+  if (list->ijskip == nullptr) return;
+  const int num_types = atom->ntypes;
+  for (int i = 1; i <= num_types; ++i) {
+    for (int j = 1; j <= num_types; ++j) {
+      if (species_of_type_[i] < 0 || species_of_type_[j] < 0 || list->ijskip[i][j] == 0) continue;
+      error->all(FLERR,
+                 "pair_style rutile: the hybrid style gives pairs of types {} and {} to another style, but energies "
+                 "depend on them; name one of both types NULL, or use hybrid/overlay",
+                 i, j);
+    }
   }
 }
 
@@ -228,6 +243,7 @@ void PairRutile::CallLibrary(bool spread, std::vector<double>* atom_energy, std:
 
 void PairRutile::compute(int eflag, int vflag) {
   ev_init(eflag, vflag);
+  RefuseSkippedPairs();
   const int num_own = atom->nlocal, num_centers = list->inum;
   num_atoms_ = num_own + atom->nghost;
   species_.resize(num_atoms_);
@@ -258,8 +274,8 @@ void PairRutile::compute(int eflag, int vflag) {
 // Sums members over processes, and takes the deviations of the sums. `compute pair` adds up extra_ over processes, so
 // that one alone has what is known of the whole.
 void PairRutile::SumSpread() {
-  comm->reverse_comm(this);
   const int members = info_.num_members, num_own = atom->nlocal;
+  for (sent_member_ = 0; sent_member_ < members; ++sent_member_) comm->reverse_comm(this);
   spread_.assign(atom->nmax, 0.0);
   double largest = 0;
   for (int i = 0; i < num_own; ++i) {
@@ -298,7 +314,8 @@ void PairRutile::WatchExtrapolation() {
                  update->ntimestep, all, stop_above_);
     }
   }
-  if (warn_every_ == 0 || update->ntimestep % warn_every_ != 0) return;
+  if (warn_every_ == 0) return;
+  if (update->ntimestep % warn_every_ != 0 && update->ntimestep != update->laststep) return;
   bigint own[2] = {outside_since_warning_, atoms_since_warning_}, all[2] = {0, 0};
   MPI_Allreduce(own, all, 2, MPI_LMP_BIGINT, MPI_SUM, world);
   outside_since_warning_ = atoms_since_warning_ = 0;
@@ -312,20 +329,16 @@ void PairRutile::WatchExtrapolation() {
 int PairRutile::pack_reverse_comm(int n, int first, double* buffer) {
   int count = 0;
   for (int i = first; i < first + n; ++i) {
-    for (int m = 0; m < info_.num_members; ++m) {
-      const double* const from = &member_forces_[3 * (static_cast<size_t>(m) * num_atoms_ + i)];
-      for (int a = 0; a < 3; ++a) buffer[count++] = from[a];
-    }
+    const double* const from = &member_forces_[3 * (static_cast<size_t>(sent_member_) * num_atoms_ + i)];
+    for (int a = 0; a < 3; ++a) buffer[count++] = from[a];
   }
   return count;
 }
 
 void PairRutile::unpack_reverse_comm(int n, int* list_of_atoms, double* buffer) {
   for (int k = 0; k < n; ++k) {
-    for (int m = 0; m < info_.num_members; ++m) {
-      double* const to = &member_forces_[3 * (static_cast<size_t>(m) * num_atoms_ + list_of_atoms[k])];
-      for (int a = 0; a < 3; ++a) to[a] += *buffer++;
-    }
+    double* const to = &member_forces_[3 * (static_cast<size_t>(sent_member_) * num_atoms_ + list_of_atoms[k])];
+    for (int a = 0; a < 3; ++a) to[a] += *buffer++;
   }
 }
 

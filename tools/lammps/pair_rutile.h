@@ -43,6 +43,7 @@ class PairRutile : public Pair {
   // Opens the files on each process; ends LAMMPS with one message if any cannot.
   void OpenModel(const std::vector<std::string>& paths);
   void RefuseMissingPairs();
+  void RefuseSkippedPairs();
   // Computes into arrays of this class and of LAMMPS. Ends LAMMPS if the library cannot compute.
   void CallLibrary(bool spread, std::vector<double>* atom_energy, std::vector<double>* atom_virial, double* energy,
                    double* virial);
@@ -64,6 +65,7 @@ class PairRutile : public Pair {
   std::vector<double> member_forces_;           // [members][own atoms and ghosts][3]
   std::vector<double> extrapolation_, spread_;  // [own atoms, nmax]
   int num_atoms_ = 0;                           // own atoms and ghosts of the last step
+  int sent_member_ = 0;  // whose forces reverse_comm sends: one member at a time, as hybrid styles size its buffers
   int spread_flag_ = 0, extrapolation_flag_ = 0;
   bigint outside_since_warning_ = 0, atoms_since_warning_ = 0;  // summed over steps
   double extra_[3] = {0, 0, 0};

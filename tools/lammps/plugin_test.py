@@ -86,7 +86,10 @@ class PluginTest(unittest.TestCase):
         text = start(potential) + "compute p all pair rutile\nfix s all pair 1 rutile spread 1 extrapolation 0\n"
         text += ("thermo_style custom step pe c_p[1] c_p[2] c_p[3]\nthermo_modify format float %.16g norm no\n"
                  "dump 1 all custom 1 dump.out type x y z f_s[1] f_s[2] type\ndump_modify 1 sort id format float %.16g\nrun 0\n")
-        for processes in (1, 4):
+        # A hybrid style asks for the size of messages before coefficients are known.
+        hybrid = text.replace("pair_style rutile committee yes", "pair_style hybrid/overlay rutile committee yes zero 6.0").replace(
+            "pair_coeff * * ", "pair_coeff * * zero\npair_coeff * * rutile ")
+        for processes, text in ((1, text), (4, text), (2, hybrid)):
             directory, status, said, spread = LAMMPS.run(text, processes)
             self.assertEqual(status, 0, said)
             types, positions, values, cell = lammps_test.read_dump(directory)
@@ -128,6 +131,9 @@ class PluginTest(unittest.TestCase):
             (start(pair(good)) + "pair_style rutile precision fp32\n" + run, ["coeff"]),
             (start(pair(good)) + "fix s all pair 1 rutile spread 0\n" + run, ["spread", "committee"]),
         ]
+        parted = start(pair(good)).replace("pair_style rutile", "pair_style hybrid rutile zero 6.0").replace(
+            "pair_coeff * * " + good, "pair_coeff * * rutile %s\npair_coeff 1 1 zero" % good)
+        cases.append((parted + run, ["types 1 and 1"]))
         cut = os.path.join(TEMPORARY, "cut.safetensors")
         shutil.copy(self.model, cut)
         os.truncate(cut, 3000)

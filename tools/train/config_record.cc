@@ -100,6 +100,8 @@ FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOption
   if (settings.settings().at("init_from").is_given) {
     settings.Resolve("hidden", absl::StrJoin(task.hidden, ","), "file");
     settings.Resolve("activation", kActivationNames.Name(task.activation), "file");
+    if (task.channels > 0) settings.Resolve("channels", absl::StrCat(task.channels), "file");
+    if (task.messages > 0) settings.Resolve("messages", absl::StrCat(task.messages), "file");
     if (task.zbl.is_on()) settings.Resolve("zbl", ZblText(task.zbl), "file");
   }
   resolve("hidden", absl::StrJoin(task.hidden, ","));

@@ -73,6 +73,10 @@ absl::StatusOr<std::optional<Potential>> InitialModelFromFlags(const TrainerOpti
   if (!zbl.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("--init_from=", FLAGS_init_from, ": ", zbl.status().message()));
   }
+  if (FlagGiven("zbl")) {
+    const absl::StatusOr<RepulsionRadii> given = RadiiOf(task->zbl, model.descriptor);
+    if (given.ok() && *given == model.repulsion) zbl = task->zbl;
+  }
   if (FlagGiven("zbl") && ZblText(task->zbl) != ZblText(*zbl)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--init_from=", FLAGS_init_from, ": ",

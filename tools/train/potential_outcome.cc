@@ -98,7 +98,8 @@ void WarnOfUnseenPairs(const MomentOptions& options, const AtomisticModel& model
     if (!IsUnseenPair(options, model.feature_scaling(), center, neighbor)) continue;
     PrintWarning(absl::StrCat("no training atom of ", ElementSymbol(options.species[center]), " has a neighbor of ",
                               ElementSymbol(options.species[neighbor]), " within ", options.cutoff,
-                              " Angstrom: the potential does not see such neighbors"));
+                              " Angstrom: the potential does not see such neighbors",
+                              model.shape().has_messages() ? ", but for their messages" : ""));
   }
 }
 

@@ -226,7 +226,8 @@ const Schema& PotentialSchema() {
       "K channels, which are the networks' inputs, L = max_l and N radial functions: `moments.X.radial` [K, L+1, M, "
       "N], "
       "`moments.X.product` [K, P] and `moments.X.linear` [K] (docs/methods.md). One of two layers has messages "
-      "`message.X` [U, K], and all of these once more for its second layer, with `second.` before their names and U in "
+      "`message.X.weight` [U, K], and all of these once more for its second layer, with `second.` before their names "
+      "and U in "
       "place of M. A potential with a repulsion of pairs "
       "has the last two tensors and is of kind potential/2, which older programs refuse: the energy is then that of "
       "the networks and of the repulsion.",
@@ -296,7 +297,7 @@ std::vector<ParameterSlice> NetworkSlices(const DescriptorOptions& descriptor, c
     const int64_t begin = species * shape.parameters_per_species();
     AppendSlices(descriptor, shape.FirstLayer(), species, begin, "", &slices);
     if (!shape.has_messages()) continue;
-    slices.push_back({absl::StrCat("message.", ElementSymbol(descriptor.species()[species])),
+    slices.push_back({absl::StrCat("message.", ElementSymbol(descriptor.species()[species]), ".weight"),
                       shape.message_offset(species),
                       {shape.moments.messages, shape.moments.channels}});
     AppendSlices(descriptor, shape.SecondLayer(), species, shape.second_layer_offset(species), "second.", &slices);

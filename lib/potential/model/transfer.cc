@@ -207,6 +207,14 @@ std::string Symbols(const std::vector<uint8_t>& species) {
                        [](std::string* out, uint8_t element) { absl::StrAppend(out, ElementSymbol(element)); });
 }
 
+// Sets the message weights of a species to 0, from where they are learned.
+void SilenceSpecies(const NetworkShape& shape, int species, Tensor* parameters) {
+  const int64_t begin = shape.message_offset(species), end = shape.second_layer_offset(species);
+  std::vector<double> values = parameters->ToDoubles();
+  std::fill(values.begin() + begin, values.begin() + end, 0.0);
+  *parameters = TensorOfDoubles(parameters->dtype(), values);
+}
+
 Tensor Copy(const Tensor& parameters) { return TensorOfDoubles(parameters.dtype(), parameters.ToDoubles()); }
 
 }  // namespace
@@ -222,6 +230,8 @@ absl::StatusOr<Transfer> TransferParameters(const Potential& from, const Potenti
     const auto found = std::find(old_species.begin(), old_species.end(), species[s]);
     if (found == old_species.end()) {
       transfer.begun.push_back(symbol);
+      // What atoms of a new element send would disturb the others, which know nothing of it.
+      if (to.shape.has_messages()) SilenceSpecies(to.shape, static_cast<int>(s), &transfer.parameters);
       continue;
     }
     Network network(from, static_cast<int>(found - old_species.begin()), to, static_cast<int>(s));

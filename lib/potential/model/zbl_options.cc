@@ -64,8 +64,9 @@ absl::StatusOr<RepulsionRadii> RadiiOf(const ZblOptions& options, const Descript
 
 absl::StatusOr<ZblOptions> ZblOfRadii(const RepulsionRadii& radii, const DescriptorOptions& descriptor) {
   if (radii.empty()) return ZblOptions();
-  for (const ZblOptions& options : {ZblOptions{ZblOptions::Kind::kRadii, radii.inner[0], radii.outer[0]},
-                                    ZblOptions{ZblOptions::Kind::kAuto, 0, 0}}) {
+  // Radii of one species are equal either way, and those of other species would be another matter.
+  for (const ZblOptions& options : {ZblOptions{ZblOptions::Kind::kAuto, 0, 0},
+                                    ZblOptions{ZblOptions::Kind::kRadii, radii.inner[0], radii.outer[0]}}) {
     const absl::StatusOr<RepulsionRadii> expected = RadiiOf(options, descriptor);
     if (expected.ok() && *expected == radii) return options;
   }

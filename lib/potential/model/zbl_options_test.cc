@@ -62,6 +62,9 @@ TEST(ZblOptionsTest, OptionsOfRadii) {
     ASSERT_TRUE(options.ok()) << options.status();
     EXPECT_EQ(ZblText(*options), text);
   }
+  DescriptorOptions silicon = Descriptor();
+  silicon.set_species({14});
+  EXPECT_EQ(ZblText(*ZblOfRadii(*RadiiOf(*ParseZbl("auto"), silicon), silicon)), "auto");
   EXPECT_THAT(ZblOfRadii({{1, 1, 1, 1}, {2, 2, 2, 3}}, Descriptor()).status(),
               ErrorNames(absl::StatusCode::kInvalidArgument, {"--zbl", "H-H 1 to 3"}));
 }

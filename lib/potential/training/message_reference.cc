@@ -99,6 +99,17 @@ Edges FindEdges(const MomentOptions& options, const NamedTensors& batch, const a
   return {all.i.index_select(0, near), all.j.index_select(0, near), all.vector.index_select(0, near)};
 }
 
+// Returns [A, n] the pairs of each atom, whose number is n at most, followed by the number of all pairs. i: [P] rising.
+at::Tensor PairsByAtom(const at::Tensor& i, int64_t num_atoms) {
+  const int64_t count = i.size(0);
+  const at::Tensor of_atom = at::bincount(i, /*weights=*/{}, /*minlength=*/num_atoms).narrow(0, 0, num_atoms);
+  const at::Tensor first = of_atom.cumsum(0) - of_atom;
+  const int64_t most = num_atoms == 0 ? 0 : of_atom.max().item<int64_t>();
+  const at::Tensor offset = at::arange(most, at::kLong);
+  return at::where(offset.unsqueeze(0) < of_atom.unsqueeze(1), first.unsqueeze(1) + offset,
+                   at::full({1, 1}, count, at::kLong));
+}
+
 }  // namespace
 
 ReferencePrediction PredictWithMessages(const MomentOptions& options, const NetworkShape& shape,
@@ -137,12 +148,20 @@ ReferencePrediction PredictWithMessages(const MomentOptions& options, const Netw
   // The second: a density for each message.
   const at::Tensor scale =
       at::tensor(MessageScale(options, shape, feature_scaling), at::kDouble).view({1, radial, harmonics});
+  // Pairs are listed atom by atom, so that the sum of each is a product of matrices, which needs less memory than the
+  // terms.
+  const at::Tensor places = PairsByAtom(edges.i, num_atoms);  // [A, n], P where there is none
+  const auto by_atom = [&](const at::Tensor& of_pairs) {
+    const at::Tensor with_none = at::cat({of_pairs, at::zeros({1, of_pairs.size(1)}, at::kDouble)});
+    return with_none.index_select(0, places.view({-1})).view({num_atoms, places.size(1), of_pairs.size(1)});
+  };
+  const at::Tensor weights = by_atom((scale * functions).view({-1, radial * harmonics}));  // [A, n, N H]
   const auto sums = [&](const at::Tensor& u) {
-    const int64_t messages = shape.moments.messages;
-    const at::Tensor sent = u.cpu().to(at::kDouble).index_select(0, edges.j).view({-1, messages, 1, 1});
-    const at::Tensor sum = at::zeros({num_atoms, messages, radial, harmonics}, at::kDouble)
-                               .index_add(0, edges.i, sent * (scale * functions).unsqueeze(1));
-    return sum.view({num_atoms, messages * radial * harmonics}).to(parameters.device()).to(parameters.scalar_type());
+    const at::Tensor sent = by_atom(u.cpu().to(at::kDouble).index_select(0, edges.j));  // [A, n, messages]
+    return at::bmm(sent.transpose(1, 2), weights)
+        .view({num_atoms, shape.moments.messages * radial * harmonics})
+        .to(parameters.device())
+        .to(parameters.scalar_type());
   };
   const at::Tensor outputs = ReferenceEnergiesOfLayers(
       shape, parameters, x.to(parameters.device()).to(parameters.scalar_type()), species, sums, eager);
