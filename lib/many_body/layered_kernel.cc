@@ -94,7 +94,7 @@ AtomRows<T> LayeredKernel<T>::SecondRows(const AtomRows<T>& rows) const {
 }
 
 template <typename T>
-void LayeredKernel<T>::Bound(int64_t num_atoms, bool tangents) {
+void LayeredKernel<T>::Bound(int64_t num_atoms) {
   const int64_t size = num_atoms * first_.padded_channels();
   const T* const m = first_.invariants();
   for (int64_t i = 0; i < size; ++i) {
@@ -102,8 +102,12 @@ void LayeredKernel<T>::Bound(int64_t num_atoms, bool tangents) {
     bounded_[i] = m[i] * factor;
     bound_slopes_[i] = factor * factor * factor;
   }
-  if (!tangents) return;
-  const T* const dot = first_.tangent_invariants();
+}
+
+template <typename T>
+void LayeredKernel<T>::BoundTangents(int64_t num_atoms) {
+  const int64_t size = num_atoms * first_.padded_channels();
+  const T *const m = first_.invariants(), *const dot = first_.tangent_invariants();
   for (int64_t i = 0; i < size; ++i) {
     bounded_tangents_[i] = bound_slopes_[i] * dot[i];
     bound_slope_tangents_[i] = -3 * m[i] / (1 + m[i] * m[i]) * bounded_tangents_[i];
@@ -192,7 +196,7 @@ void LayeredKernel<T>::Propagate(absl::Span<const T> parameters, const AtomRows<
   Split(parameters, rows);
   TakeBuffers(rows.num_atoms(), /*second_order=*/false);
   first_.ForwardInvariants(first_parameters_, rows, sums);
-  Bound(rows.num_atoms(), /*tangents=*/false);
+  Bound(rows.num_atoms());
   Send(rows, bounded_.data(), messages_.data());
   message_sums_->Sums(messages_.data(), features_.data());
   const AtomRows<T> second_rows = SecondRows(rows);
@@ -224,7 +228,7 @@ void LayeredKernel<T>::Evaluate(absl::Span<const T> parameters, const AtomRows<T
   Split(parameters, rows);
   TakeBuffers(rows.num_atoms(), /*second_order=*/false);
   first_.Evaluate(first_parameters_, rows, sums, atom_energies);
-  Bound(rows.num_atoms(), /*tangents=*/false);
+  Bound(rows.num_atoms());
   Send(rows, bounded_.data(), messages_.data());
   message_sums_->Sums(messages_.data(), features_.data());
   second_sums_.resize(sums.size());
@@ -268,7 +272,7 @@ void LayeredKernel<T>::AddTangentGradients(absl::Span<const T> /*parameters*/, c
   TakeBuffers(rows.num_atoms(), /*second_order=*/true);
   ClearGradients();
   first_.ForwardTangents(rows, tangents.data());
-  Bound(rows.num_atoms(), /*tangents=*/true);
+  BoundTangents(rows.num_atoms());
   Send(rows, bounded_tangents_.data(), message_tangents_.data());
   message_sums_->Tangents(messages_.data(), message_tangents_.data(), feature_tangents_.data());
   const AtomRows<T> second_rows = SecondRows(rows);

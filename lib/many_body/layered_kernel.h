@@ -77,8 +77,9 @@ class LayeredKernel final : public AtomKernel<T> {
   AtomRows<T> SecondRows(const AtomRows<T>& rows) const;
   void Propagate(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums, bool forces,
                  T* x_gradients);
-  // Computes s(M), s' and, with tangents, s' Mdot and s'' Mdot, [A, padded channels].
-  void Bound(int64_t num_atoms, bool tangents);
+  // Computes s(M) and s', and after it s' Mdot and s'' Mdot, [A, padded channels].
+  void Bound(int64_t num_atoms);
+  void BoundTangents(int64_t num_atoms);
   // out [A, messages] = V m, and out [A, padded channels] = V^T u.
   void Send(const AtomRows<T>& rows, const T* m, T* out) const;
   void Receive(const AtomRows<T>& rows, const T* u, T* out) const;

@@ -102,12 +102,7 @@ template <typename T>
 void AtomNetworks<T>::AddMessageForces(absl::Span<T> force, double* strain_gradient,
                                        absl::Span<double> atom_strain) const {
   const double per_energy = 1 / energy_scaling_.scale;
-  const absl::Span<const T> more = messages_->force(0);
-  CHECK_EQ(force.size(), more.size());
-  for (size_t c = 0; c < force.size(); ++c) force[c] += static_cast<T>(per_energy) * more[c];
-  for (int c = 0; strain_gradient != nullptr && c < 9; ++c) {
-    strain_gradient[c] += per_energy * messages_->strain_gradient(0)[c];
-  }
+  messages_->AddForces(0, per_energy, force, strain_gradient);
   const absl::Span<const double> of_atoms = messages_->atom_strain(0);
   for (size_t c = 0; c < atom_strain.size(); ++c) atom_strain[c] += per_energy * of_atoms[c];
 }

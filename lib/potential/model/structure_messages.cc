@@ -46,8 +46,12 @@ void StructureMessages<T>::Add(const MessageSites<T>& sites) {
 }
 
 template <typename T>
-absl::Span<const T> StructureMessages<T>::force(int k) const {
-  return absl::MakeConstSpan(force_).subspan(structures_[k].first, 3 * structures_[k].sites.atoms);
+void StructureMessages<T>::AddForces(int k, double factor, absl::Span<T> force, double* strain_gradient) const {
+  const Placed& placed = structures_[k];
+  CHECK_EQ(static_cast<int64_t>(force.size()), 3 * placed.sites.atoms);
+  const T* const more = force_.data() + placed.first;
+  for (size_t c = 0; c < force.size(); ++c) force[c] += static_cast<T>(factor) * more[c];
+  for (int c = 0; strain_gradient != nullptr && c < 9; ++c) strain_gradient[c] += factor * placed.strain_gradient[c];
 }
 
 template <typename T>
@@ -59,17 +63,13 @@ template <typename T>
 void StructureMessages<T>::SetDirection(int k, absl::Span<const T> direction, double factor) {
   const Placed& placed = structures_[k];
   T* const to = direction_.data() + placed.first;
-  if (direction.empty()) {
-    std::fill_n(to, 3 * placed.sites.atoms, T(0));
-    return;
-  }
   CHECK_EQ(static_cast<int64_t>(direction.size()), 3 * placed.sites.atoms);
   for (size_t c = 0; c < direction.size(); ++c) to[c] = static_cast<T>(factor * direction[c]);
 }
 
 template <typename T>
 void StructureMessages<T>::SetStrain(int k, const double* strain, double factor) {
-  for (int c = 0; c < 9; ++c) structures_[k].strain[c] = strain == nullptr ? 0 : factor * strain[c];
+  for (int c = 0; c < 9; ++c) structures_[k].strain[c] = factor * strain[c];
 }
 
 template <typename T>

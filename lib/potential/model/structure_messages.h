@@ -41,17 +41,16 @@ class StructureMessages final : public MessageSums<T> {
   // The structures follow each other; sites point to memory that must live as long as they are used.
   void Add(const MessageSites<T>& sites);
 
-  // The share of structure k's forces, -dE/dr, [3 atoms] and of dE/d(strain), in the units of the kernel's energies.
-  // After a call of the kernel with input gradients.
-  absl::Span<const T> force(int k) const;
-  const std::array<double, 9>& strain_gradient(int k) const { return structures_[k].strain_gradient; }
+  // Adds the share of structure k's forces, -dE/dr, to force [3 atoms], and that of dE/d(strain) to strain_gradient
+  // [9], or null, both times `factor`. After a call of the kernel with input gradients.
+  void AddForces(int k, double factor, absl::Span<T> force, double* strain_gradient) const;
   // The shares of its atoms in the latter, [9 atoms]: half of each pair's is either atom's. KeepAtomStrains comes
   // before the kernel's call.
   void KeepAtomStrains() { keeps_atom_strains_ = true; }
   absl::Span<const double> atom_strain(int k) const;
 
-  // Sets how structure k changes: its atoms by factor times direction [3 atoms], which is empty if none moves, or its
-  // cell by factor times strain [9], null if it does not.
+  // Sets how structure k changes: its atoms by factor times direction [3 atoms], or its cell by factor times strain
+  // [9]. After Clear nothing changes.
   void SetDirection(int k, absl::Span<const T> direction, double factor);
   void SetStrain(int k, const double* strain, double factor);
   // Chooses along which of the two the kernel's next calls differentiate.

@@ -261,16 +261,6 @@ std::array<double, 9> StructureWorker<T>::AddStressErrors(const ForceBatch<T>& b
 }
 
 template <typename T>
-void StructureWorker<T>::AddMessageForces(int k, double* strain_gradient) {
-  const double per_energy = 1 / formulas_.model.energy_scaling().scale;
-  const absl::Span<const T> force = messages_->force(k);
-  for (size_t c = 0; c < force.size(); ++c) force_[c] += static_cast<T>(per_energy) * force[c];
-  for (int c = 0; strain_gradient != nullptr && c < 9; ++c) {
-    strain_gradient[c] += per_energy * messages_->strain_gradient(k)[c];
-  }
-}
-
-template <typename T>
 void StructureWorker<T>::ComputeForces(const ForceBatch<T>& batch, int k, bool train, StructureSums* sums) {
   const Place& place = places_[k];
   State* const state = states_[k].get();
@@ -294,15 +284,16 @@ void StructureWorker<T>::ComputeForces(const ForceBatch<T>& batch, int k, bool t
     sampled = {reinterpret_cast<const uint8_t*>(batch.force_sampled.data() + first), static_cast<size_t>(n)};
   }
   double strain_gradient[9];
+  const double per_energy = 1 / formulas_.model.energy_scaling().scale;
   const DescriptorDerivatives<T>& derivatives = *formulas_.derivatives;
   {
     const ProfileScope scope(Stage::kVjp);
     CountDescriptor(scope, place, &DescriptorCost::Vjp);
     derivatives.Vjp(state, features_, sampled, absl::MakeSpan(force_), stress ? strain_gradient : nullptr);
-    if (messages_ != nullptr) AddMessageForces(k, stress ? strain_gradient : nullptr);
+    if (messages_ != nullptr) {
+      messages_->AddForces(k, per_energy, absl::MakeSpan(force_), stress ? strain_gradient : nullptr);
+    }
   }
-  // Forces are minus the derivative by positions, so that their direction changes its sign.
-  const double per_energy = 1 / formulas_.model.energy_scaling().scale;
   if (force) {
     AddForceErrors(batch, place, sums);
     if (train) {
@@ -310,11 +301,11 @@ void StructureWorker<T>::ComputeForces(const ForceBatch<T>& batch, int k, bool t
       CountDescriptor(scope, place, &DescriptorCost::Jvp);
       derivatives.Jvp(state, direction_, sampled, nullptr, absl::MakeSpan(features_));
       StoreTangents(batch, place, features_.data(), T(-1), &force_tangent_);
+      // Forces are minus the derivative by positions, so that their direction changes its sign.
       if (messages_ != nullptr) messages_->SetDirection(k, direction_, -per_energy);
     }
   } else if (train && loss.force_weight > 0) {
     StoreTangents(batch, place, nullptr, T(0), &force_tangent_);
-    if (messages_ != nullptr) messages_->SetDirection(k, {}, 0);
   }
   if (stress) {
     const std::array<double, 9> strain = AddStressErrors(batch, place, strain_gradient, sums);
@@ -328,7 +319,6 @@ void StructureWorker<T>::ComputeForces(const ForceBatch<T>& batch, int k, bool t
     }
   } else if (train && loss.stress_weight > 0) {
     StoreTangents(batch, place, nullptr, T(0), &stress_tangent_);
-    if (messages_ != nullptr) messages_->SetStrain(k, nullptr, 0);
   }
 }
 

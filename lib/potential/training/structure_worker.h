@@ -123,8 +123,6 @@ class StructureWorker {
   void ComputeEnergies(const ForceBatch<T>& batch, absl::Span<StructureSums> sums);
   // Computes the forces of structure k of the chunk, and the tangents that its errors give.
   void ComputeForces(const ForceBatch<T>& batch, int k, bool train, StructureSums* sums);
-  // Adds what the second layer has to force_ and, unless null, to the strain gradient.
-  void AddMessageForces(int k, double* strain_gradient);
   // Count operations for profiles: of the networks for all atoms of the chunk, or of the descriptor for one structure.
   void CountNetworks(const ProfileScope& scope, int64_t flop_of_atom) const;
   void CountDescriptor(const ProfileScope& scope, const Place& place,
