@@ -84,6 +84,9 @@ refuses 'only one of them can be -' --csv_output=- --json_output=- --test_indice
 refuses 'only one of them can be -' --output=- --json_output=- $data $saved
 refuses '--json_output=-: expected a file' --json_output=- --output_per_triple $data $saved
 refuses '--output=t.tsv: would take the place of an input' --output=t.tsv $data $saved
+# A file with the name that is the default of --test_component is no input.
+succeeds $tracin --json_output=x $data $saved
+succeeds $tracin --json_output=x $data $saved
 refuses '--skip_existing has no effect without' --skip_existing $data $saved
 refuses '--resume needs --output' --resume $data $saved
 refuses '--shard needs --output' --shard=1/2 $data $saved

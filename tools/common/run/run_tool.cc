@@ -50,7 +50,7 @@ std::vector<std::string> FlagNames() {
 std::vector<std::pair<std::string, std::string>> TextFlags() {
   std::vector<std::pair<std::string, std::string>> flags;
   for (const auto& flag : ToolFlags()) {
-    if (flag.type == "string") flags.emplace_back(flag.name, flag.current_value);
+    if (flag.type == "string" && !flag.is_default) flags.emplace_back(flag.name, flag.current_value);
   }
   return flags;
 }
