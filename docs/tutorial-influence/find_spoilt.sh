@@ -19,7 +19,7 @@ for seed in $(seq "$seeds"); do
     --lr_scheduler=cosine --validation_fraction=0 --keep_every_epochs=$((epochs / 5)) --seed="$seed" --overwrite \
     --output_dir="$run/run" "$run/neighbors.safetensors"
   self=(tracin --self --top_k=0 --train="$run/neighbors.safetensors")
-  "${self[@]}" --output="$run/self.safetensors" "$run"/run/checkpoints/epoch-*.safetensors | ranking > "$run/all-checkpoints.rank"
+  "${self[@]}" --rates=checkpoint --output="$run/self.safetensors" "$run"/run/checkpoints/epoch-*.safetensors | ranking > "$run/all-checkpoints.rank"
   # At the end the learning rate is almost 0, and with one checkpoint it does not matter.
   "${self[@]}" --learning_rate=1 "$run/run/checkpoints/last.safetensors" | ranking > "$run/last-checkpoint.rank"
   "${self[@]}" --learning_rate=1 --use_last_layers_only --num_last_layers=1 "$run/run/checkpoints/last.safetensors" |

@@ -84,6 +84,9 @@ class GradientProducts {
   // are empty. squares: whether to fill train_square. INVALID_ARGUMENT naming a training example that cannot be read.
   virtual absl::Status Products(absl::Span<const int64_t> train, bool squares, ProductTile* tile) = 0;
 
+  // Returns a sentence for users on how the products of the tests that are set are made; "" if there is nothing to say.
+  virtual std::string Notes() const { return ""; }
+
   // Frees the memory of the checkpoint and the tests until the next call of SetTests or SetWeightedTests, which loads
   // it again. Does nothing if it cannot be loaded again.
   virtual void Release() {}

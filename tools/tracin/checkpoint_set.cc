@@ -16,6 +16,7 @@
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/train/files/run_directory.h"
+#include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
 
 namespace rutile {
@@ -62,9 +63,45 @@ void WarnOfAverages(const CheckpointSet& checkpoint_set) {
   }
 }
 
+// True if checkpoints count by the sum of rates since the one before, which all of them hold. INVALID_ARGUMENT naming a
+// checkpoint that does not, where it was asked for.
+absl::StatusOr<bool> CountByInterval(const TracinFlags& flags, const CheckpointSet& checkpoint_set) {
+  if (checkpoint_set.are_models() || flags.learning_rate.has_value() ||
+      flags.checkpoint_rates == CheckpointRates::kCheckpoint) {
+    return false;
+  }
+  for (const CheckpointSummary& checkpoint : checkpoint_set.checkpoints) {
+    if (!std::isnan(checkpoint.rate_sum)) continue;
+    const std::string what =
+        absl::StrCat(checkpoint.path, ": its run began with a version that did not add up the learning rates");
+    if (flags.checkpoint_rates == CheckpointRates::kInterval) {
+      return absl::InvalidArgumentError(absl::StrCat(what, ": --rates=checkpoint takes the rate of its last step"));
+    }
+    PrintMessage(absl::StrCat(what, ": each checkpoint counts by the rate of its last step (--rates=checkpoint)"));
+    return false;
+  }
+  return true;
+}
+
+// Products with the inverse of a curvature are averaged. Others are multiplied by what the flags say.
 absl::Status SetRates(const TracinFlags& flags, CheckpointSet* checkpoint_set) {
+  if (flags.gauss_newton) {
+    checkpoint_set->rates.assign(checkpoint_set->size(), 1 / static_cast<double>(checkpoint_set->size()));
+    return absl::OkStatus();
+  }
+  if (checkpoint_set->are_models()) {
+    RETURN_IF_ERROR(RefuseFlags("with model files, which say nothing of learning rates", {"rates"}));
+  }
+  ASSIGN_OR_RETURN(const bool by_interval, CountByInterval(flags, *checkpoint_set));
+  double before = 0;
   for (size_t p = 0; p < checkpoint_set->size(); ++p) {
-    const double own = checkpoint_set->are_models() ? 0 : checkpoint_set->checkpoints[p].learning_rate;
+    double own = 0;
+    if (by_interval) {
+      own = checkpoint_set->checkpoints[p].rate_sum - before;
+      before = checkpoint_set->checkpoints[p].rate_sum;
+    } else if (!checkpoint_set->are_models()) {
+      own = checkpoint_set->checkpoints[p].learning_rate;
+    }
     const double rate = flags.learning_rate.value_or(own);
     if (!(std::isfinite(rate) && rate > 0)) {
       return absl::InvalidArgumentError(absl::StrCat(checkpoint_set->paths[p],

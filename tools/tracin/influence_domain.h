@@ -66,6 +66,10 @@ class InfluenceDomain {
   virtual int64_t bytes_per_point() const = 0;
   // Returns the allowed error of a product in this precision, relative to the lengths of both gradients.
   virtual double tolerance() const = 0;
+  // Returns the table of --mode=leave-one-out, of the parameters in `parts`.
+  virtual absl::StatusOr<std::string> LeaveOneOutTable(absl::Span<const ProductPart> parts) const {
+    return absl::InvalidArgumentError("--mode=leave-one-out is for structures");
+  }
   // Adds quantities, hashes and settings to the description.
   virtual void Describe(InfluenceDescription* description) const = 0;
 

@@ -140,6 +140,7 @@ void Describe(const TracinFlags& flags, const CheckpointSet& checkpoint_set, con
   description.num_shards = flags.num_shards;
   auto& settings = description.settings;
   if (flags.adam) settings["precondition"] = "adam";
+  if (flags.gauss_newton) settings["precondition"] = "gauss-newton";
   if (checkpoint_set.has_group_rates) settings["parameter_groups"] = "rates";
   if (!plan->parameters.description.empty()) settings["parameters"] = plan->parameters.description;
   if (flags.sampling.rate < 1) {
@@ -313,6 +314,10 @@ absl::StatusOr<Influence> Compute(const TracinFlags& flags, const CheckpointSet&
   absl::StatusOr<Influence> influence =
       ComputeInfluence({pointers, checkpoint_set.rates, plan.train, plan.tests, plan.near}, plan.options, hooks);
   if (progress.has_value()) progress->Finish();
+  for (size_t p = 0; p < products.size(); ++p) {
+    const std::string notes = products[p]->Notes();
+    if (!notes.empty() && flags.part.empty()) PrintMessage(absl::StrCat(checkpoint_set.paths[p], ": ", notes));
+  }
   if (!influence.ok()) return partial.Stopped(influence.status());
   return influence;
 }
@@ -391,6 +396,14 @@ absl::Status ComputeInProcesses(const ToolRun& run, const TracinFlags& flags, co
 
 absl::Status RunInfluence(const ToolRun& run, const TracinFlags& flags, const OutputFlags& outputs,
                           const CheckpointSet& checkpoint_set, const InfluenceDomain& domain) {
+  if (flags.mode == TracinMode::kLeaveOneOut) {
+    ASSIGN_OR_RETURN(
+        const ParameterChoice parameters,
+        ParametersFromFlags(domain.slices(), [&](const ParameterSlice& slice) { return domain.Place(slice); }));
+    ASSIGN_OR_RETURN(const std::string table, domain.LeaveOneOutTable(parameters.parts));
+    std::cout << table;
+    return absl::OkStatus();
+  }
   ASSIGN_OR_RETURN(const Plan plan, MakePlan(flags, outputs, checkpoint_set, domain));
   if (AllExist(outputs)) {
     PrintMessage("--skip_existing: all output files are there already");

@@ -59,7 +59,7 @@ absl::StatusOr<KgeInfluenceLoss> LossFromFlags(KgeLoss trained) {
 }
 
 absl::StatusOr<KgeQuantity> QuantityFromFlags() {
-  if (FLAGS_test_quantity == "loss") return KgeQuantity::kLoss;
+  if (FLAGS_test_quantity == "auto" || FLAGS_test_quantity == "loss") return KgeQuantity::kLoss;
   if (FLAGS_test_quantity == "score") return KgeQuantity::kScore;
   return absl::InvalidArgumentError(
       absl::StrCat("--test_quantity=", FLAGS_test_quantity, ": expected loss or score with triples"));

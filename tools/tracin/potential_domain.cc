@@ -19,6 +19,7 @@
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/data/atomic_inputs.h"
 #include "lib/potential/data/structure_list.h"
+#include "lib/potential/influence/leave_one_out.h"
 #include "lib/potential/influence/potential_products.h"
 #include "lib/potential/model/model_frame.h"
 #include "lib/potential/model/potential_file.h"
@@ -32,7 +33,10 @@
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
+#include "tools/tracin/leave_one_out_table.h"
+#include "tools/tracin/potential_curvature.h"
 #include "tools/tracin/potential_flags.h"
+#include "tools/tracin/potential_inputs.h"
 #include "tools/tracin/potential_weights.h"
 #include "tools/tracin/projection_flags.h"
 
@@ -92,29 +96,27 @@ class PotentialDomain : public InfluenceDomain {
   ParameterPlace Place(const ParameterSlice& slice) const override {
     // The name has the form network.Ti.0.weight.
     const std::vector<std::string> words = absl::StrSplit(slice.name, '.');
-    ParameterPlace place;
-    if (words.size() != 4 || !absl::SimpleAtoi(words[2], &place.depth)) return {"other", slice.name, -1};
-    place.block = words[1];
-    place.layer = absl::StrCat(words[1], ".", words[2]);
-    return place;
+    int depth = 0;
+    if (words.size() != 4 || !absl::SimpleAtoi(words[2], &depth)) return {"other", slice.name, -1};
+    return {words[1], absl::StrCat(words[1], ".", words[2]), depth};
   }
 
   absl::StatusOr<std::unique_ptr<GradientProducts>> Products(size_t index) const override {
-    WeightedCheckpoint at;
-    if (checkpoint_set_->are_models()) {
-      ASSIGN_OR_RETURN(const Potential model, ReadPotential(checkpoint_set_->paths[index]));
-      at.parameters = ConvertTensor(model.parameters, options_.precision);
-    } else {
-      ASSIGN_OR_RETURN(at, ReadWeightedCheckpoint(*checkpoint_set_, index, slices_, options_.precision, flags_.adam));
-    }
-    at.loss_weight = weights_[index];
+    ASSIGN_OR_RETURN(const WeightedCheckpoint at, PointAt(index));
     ASSIGN_OR_RETURN(const Potential potential, PotentialAt(index));
-    return MakePotentialProducts(potential, train_, test_, at, options_, reference_);
+    PotentialProductsOptions options = options_;
+    if (flags_.gauss_newton) {
+      ASSIGN_OR_RETURN(options.gauss_newton, curvature_.At(*checkpoint_set_, index));
+    }
+    return MakePotentialProducts(potential, train_, test_, at, options, reference_);
   }
+
+  absl::StatusOr<std::string> LeaveOneOutTable(absl::Span<const ProductPart> parts) const override;
 
   int64_t bytes_per_point() const override {
     const int64_t numbers = slices_.empty() ? 0 : slices_.back().offset + slices_.back().num_elements();
-    return 8 * numbers + options_.num_threads * kWorkspaceBytes;
+    const int64_t matrix = flags_.gauss_newton ? 8 * numbers * numbers : 0;
+    return 8 * numbers + matrix + options_.num_threads * kWorkspaceBytes;
   }
   double tolerance() const override { return options_.precision == DType::kF64 ? 1e-9 : 2e-4; }
 
@@ -130,6 +132,7 @@ class PotentialDomain : public InfluenceDomain {
     description->train_sha256 = TrainSha256(examples_);
     description->test_sha256 = test_sha256_;
     auto& settings = description->settings;
+    if (flags_.gauss_newton) curvature_.Describe(&settings);
     settings["precision"] = std::string(kPrecisionNames.Name(PrecisionOf(options_.precision)));
     settings["loss"] = std::string(kLossNames.Name(options_.loss.kind));
     if (options_.test.quantity == PotentialQuantity::kForceComponent)
@@ -179,13 +182,13 @@ class PotentialDomain : public InfluenceDomain {
   }
   // Returns the model of a checkpoint, which has the scales that its parameters were trained in.
   absl::StatusOr<Potential> PotentialAt(size_t index) const;
+  absl::StatusOr<WeightedCheckpoint> PointAt(size_t index) const;
   std::string RunDirectory() const;
   absl::Status CheckFingerprint(const std::string& path, const std::string& directory) const;
   absl::Status ChooseExamples();
   absl::Status SetWeights();
   absl::Status CheckData(const ToolRun& run, const std::vector<std::string>& inputs);
   absl::Status CacheNeighbors();
-  absl::Status CheckModels() const;
   absl::Status CheckTests() const;
 
   const TracinFlags& flags_;
@@ -198,8 +201,22 @@ class PotentialDomain : public InfluenceDomain {
   std::vector<PotentialTest> tests_;
   std::vector<ParameterSlice> slices_;
   std::vector<std::vector<double>> weights_;  // [checkpoints, terms]
-  std::string data_sha256_, test_sha256_;     // of the files
+  PotentialCurvature curvature_;
+  bool has_term_weights_ = false;          // by --term_weights
+  std::string data_sha256_, test_sha256_;  // of the files
 };
+
+absl::StatusOr<WeightedCheckpoint> PotentialDomain::PointAt(size_t index) const {
+  WeightedCheckpoint at;
+  if (checkpoint_set_->are_models()) {
+    ASSIGN_OR_RETURN(const Potential model, ReadPotential(checkpoint_set_->paths[index]));
+    at.parameters = ConvertTensor(model.parameters, options_.precision);
+  } else {
+    ASSIGN_OR_RETURN(at, ReadWeightedCheckpoint(*checkpoint_set_, index, slices_, options_.precision, flags_.adam));
+  }
+  at.loss_weight = weights_[index];
+  return at;
+}
 
 absl::StatusOr<Potential> PotentialDomain::PotentialAt(size_t index) const {
   if (checkpoint_set_->are_models()) return potential_;
@@ -302,6 +319,7 @@ absl::Status PotentialDomain::SetWeights() {
     }
     loss = *trained;
   }
+  has_term_weights_ = !given.empty();
   if (!given.empty()) {
     loss.energy_weight = given[0];
     loss.force_weight = given.size() > 1 ? given[1] : 0;
@@ -348,7 +366,7 @@ absl::Status PotentialDomain::CheckData(const ToolRun& run, const std::vector<st
 
 absl::Status PotentialDomain::Start(const ToolRun& run) {
   RETURN_IF_ERROR(ChooseExamples());
-  ASSIGN_OR_RETURN(options_.test, TestOptionsFromFlags());
+  ASSIGN_OR_RETURN(options_.test, TestOptionsFromFlags(flags_));
   if (checkpoint_set_ == nullptr) {
     if (!flags_.test.empty()) {
       ASSIGN_OR_RETURN(tests_, PotentialTests(test_, options_.test));
@@ -360,7 +378,8 @@ absl::Status PotentialDomain::Start(const ToolRun& run) {
   options_.num_threads = ThreadsFromFlags();
   const DType own =
       checkpoint_set_->are_models() ? potential_.parameters.dtype() : checkpoint_set_->checkpoints[0].dtype;
-  options_.precision = CheckpointPrecision(flags_, own);
+  options_.precision =
+      flags_.gauss_newton && flags_.precision == Precision::kAuto ? DType::kF64 : CheckpointPrecision(flags_, own);
   RETURN_IF_ERROR(CheckPotentialProductsOptions(options_));
   slices_ = NetworkSlices(potential_.descriptor, potential_.shape);
   for (const CheckpointSummary& checkpoint : checkpoint_set_->checkpoints) {
@@ -374,13 +393,30 @@ absl::Status PotentialDomain::Start(const ToolRun& run) {
         absl::StrCat(checkpoint.path, ": of another model: its activation is ", activation->second, ", that of ",
                      ModelPath(*checkpoint_set_, flags_), " ", kActivationNames.Name(potential_.shape.activation)));
   }
-  if (checkpoint_set_->are_models()) RETURN_IF_ERROR(CheckModels());
+  if (checkpoint_set_->are_models()) RETURN_IF_ERROR(CheckSameModels(checkpoint_set_->paths, potential_));
+  ASSIGN_OR_RETURN(curvature_, PotentialCurvature::Create(flags_, *checkpoint_set_, slices_, options_.loss,
+                                                          !has_term_weights_, train_, examples_));
   RETURN_IF_ERROR(CacheNeighbors());
   if (flags_.has_tests()) {
     ASSIGN_OR_RETURN(tests_, PotentialTests(test_, options_.test));
     RETURN_IF_ERROR(CheckTests());
   }
   return CheckData(run, flags_.train);
+}
+
+absl::StatusOr<std::string> PotentialDomain::LeaveOneOutTable(absl::Span<const ProductPart> parts) const {
+  if (checkpoint_set_->size() != 1) {
+    return absl::InvalidArgumentError(absl::StrCat("--mode=leave-one-out is of one checkpoint or model, and there are ",
+                                                   checkpoint_set_->size(), ": give the last"));
+  }
+  ASSIGN_OR_RETURN(const WeightedCheckpoint point, PointAt(0));
+  ASSIGN_OR_RETURN(const Potential potential, PotentialAt(0));
+  PotentialProductsOptions options = options_;
+  ASSIGN_OR_RETURN(options.gauss_newton, curvature_.At(*checkpoint_set_, 0));
+  ASSIGN_OR_RETURN(const LeaveOneOut found,
+                   ComputeLeaveOneOut(potential, train_, point, ColumnsOf(slices_, parts), options));
+  PrintMessage(found.notes);
+  return LeaveOneOutToTsv(found, train_);
 }
 
 // The loss of an example without values has no gradient, so all of its scores would be 0.
@@ -415,37 +451,9 @@ absl::Status PotentialDomain::CacheNeighbors() {
   return absl::OkStatus();
 }
 
-// Models given instead of checkpoints may differ in their parameters only.
-absl::Status PotentialDomain::CheckModels() const {
-  for (const std::string& path : checkpoint_set_->paths) {
-    ASSIGN_OR_RETURN(const Potential model, ReadPotential(path));
-    if (model.descriptor == potential_.descriptor && model.shape.hidden == potential_.shape.hidden &&
-        model.shape.activation == potential_.shape.activation &&
-        model.parameters.dtype() == potential_.parameters.dtype() &&
-        model.feature_scaling.mean == potential_.feature_scaling.mean &&
-        model.feature_scaling.scale == potential_.feature_scaling.scale &&
-        model.energy_scaling.scale == potential_.energy_scaling.scale &&
-        model.energy_scaling.shift == potential_.energy_scaling.shift &&
-        model.atomic_energies == potential_.atomic_energies && model.repulsion == potential_.repulsion) {
-      continue;
-    }
-    return absl::InvalidArgumentError(absl::StrCat(path, ": of another model than ", checkpoint_set_->paths[0],
-                                                   ": another descriptor, network, scaling or repulsion"));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, const std::optional<Potential>& potential,
-                                    AtomicDataOptions options) {
-  if (potential.has_value()) options.descriptor = potential->descriptor;
-  ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
-  options.num_threads = options.preload.num_threads = ThreadsFromFlags();
-  return AtomicData::Read(inputs, options);
-}
-
 absl::Status CheckFlags(const TracinFlags& flags, const CheckpointSet* checkpoint_set) {
   if (checkpoint_set == nullptr) {
-    RETURN_IF_ERROR(RefuseFlags("with --merge", {"term_weights", "train_frames"}));
+    RETURN_IF_ERROR(RefuseFlags("with --merge", {"term_weights", "train_frames", "damping", "probes"}));
   }
   if (flags.mode == TracinMode::kSelf) {
     RETURN_IF_ERROR(RefuseFlags("with --self", {"test_quantity", "test_atom", "test_component"}));

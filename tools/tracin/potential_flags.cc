@@ -30,9 +30,11 @@ const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
 }  // namespace
 
-absl::StatusOr<PotentialTestOptions> TestOptionsFromFlags() {
+absl::StatusOr<PotentialTestOptions> TestOptionsFromFlags(const TracinFlags& flags) {
   PotentialTestOptions options;
-  const absl::StatusOr<PotentialQuantity> quantity = ParsePotentialQuantity(FLAGS_test_quantity);
+  const std::string name =
+      FLAGS_test_quantity != "auto" ? FLAGS_test_quantity : (flags.gauss_newton ? "energy" : "loss");
+  const absl::StatusOr<PotentialQuantity> quantity = ParsePotentialQuantity(name);
   if (!quantity.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("--test_quantity=", FLAGS_test_quantity,
                                                    ": expected loss, energy, atom-force or force-component with "

@@ -36,6 +36,10 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeDomain(const ToolRun& run, 
                                                             const CheckpointSet* checkpoint_set,
                                                             const InfluenceReferences* references) {
   if (is_kge) {
+    if (flags.gauss_newton) {
+      return absl::InvalidArgumentError(
+          "--precondition=gauss-newton and --mode=leave-one-out are for structures, and these are triples");
+    }
     RETURN_IF_ERROR(RefuseFlagsFor(FlagDomain::kPotentials, "with triples"));
     return MakeKgeDomain(flags, checkpoint_set, references == nullptr ? nullptr : references->kge);
   }
@@ -88,6 +92,7 @@ int RunTracinTool(int argc, char** argv, absl::Status (*body)(const ToolRun& run
                  {"tracin", "which training data made a model say what it says",
                   "tracin [flags] --train=DATA --test=DATA CHECKPOINT...\n"
                   "       tracin [flags] --self --train=DATA CHECKPOINT...\n"
+                  "       tracin [flags] --mode=leave-one-out --train=DATA CHECKPOINT\n"
                   "       tracin [flags] --merge INFLUENCE...",
                   TracinForeignFlags()},
                  body);

@@ -63,7 +63,7 @@ ok out.csv $data --mode=single --csv_output=- --top_k=2 $saved && cmp c.csv out.
   fail "--csv_output=-: $(cat out.csv)"
 ok out.json $data --json_output=- $saved && python3 -c 'import json; json.load(open("out.json"))' ||
   fail "--json_output=-"
-ok /dev/null $data --max_tests=2 --csv_output=d.csv --json_output=d.json $saved
+ok /dev/null $data --max_tests=2 --rates=checkpoint --csv_output=d.csv --json_output=d.json $saved
 [ -s d_test_0.csv ] || fail "CSV of several tests: $(ls)"
 [ -s d_test_1.csv ] || fail "CSV of several tests: $(ls)"
 [ ! -e d.csv ] || fail "CSV of several tests: $(ls)"

@@ -33,15 +33,16 @@ DEFINE_string(model, "",
               "the checkpoints' run directory, or the models that are given in their place.");
 DEFINE_string(mode, "",
               "test: influence on each test; single: on those of --test_indices alone; self: of each training example "
-              "on itself. Empty: test, or what --self and --test_indices imply.");
+              "on itself; leave-one-out: the error of each training structure as if it had been left out. Empty: test, "
+              "or what --self and --test_indices imply.");
 DEFINE_bool(self, false, "Short for --mode=self: finds training data that is mislabeled or out of place.");
 DEFINE_bool(merge, false,
             "Arguments are influence files: the shards of one computation become one, and the tables are written.");
 DEFINE_string(
-    test_quantity, "loss",
+    test_quantity, "auto",
     "What is differentiated of a test. loss; triples also score; structures also energy (predicted, eV), "
     "atom-force (squared error of the force on --test_atom), force-component (predicted, of --test_atom along "
-    "--test_component).");
+    "--test_component). auto: loss, with --precondition=gauss-newton energy.");
 DEFINE_string(test_indices, "", "With --mode=single: numbers of tests, from 0, with commas between. Empty: 0.");
 DEFINE_int64(max_tests, 0, "Only the first so many tests. 0: all.");
 DEFINE_int64(max_test_triples, 0, "The same as --max_tests.");
@@ -55,7 +56,12 @@ DEFINE_string(normalize, "none",
 DEFINE_string(
     precondition, "none",
     "adam: each product of two numbers of the gradients is divided by sqrt(v) + epsilon of the run's Adam, as "
-    "its steps were.");
+    "its steps were; gauss-newton (structures): by the curvature of the training loss, so that a score is by how much "
+    "the test's quantity changes if the structure is left out.");
+DEFINE_string(rates, "auto",
+              "What each checkpoint's products are multiplied by: interval, the sum of the learning rates of the steps "
+              "since the checkpoint before, for which it stands; checkpoint, the rate of its last step. auto: interval "
+              "where all checkpoints hold that sum.");
 DEFINE_double(learning_rate, std::numeric_limits<double>::quiet_NaN(),
               "What each checkpoint's products are multiplied by, in place of the learning rate that it holds. Needed "
               "for model files, which hold none.");
@@ -99,9 +105,11 @@ constexpr absl::string_view kRankWords[] = {"proponents", "opponents", "absolute
 constexpr EnumNames<InfluenceRanking> kRankNames("examples cannot be listed by", kRankWords);
 constexpr absl::string_view kNormalizeWords[] = {"none", "cosine", "relatif"};
 constexpr EnumNames<InfluenceNormalization> kNormalizeNames("scores cannot be normalized by", kNormalizeWords);
-enum class Precondition { kNone, kAdam };
-constexpr absl::string_view kPreconditionWords[] = {"none", "adam"};
+enum class Precondition { kNone, kAdam, kGaussNewton };
+constexpr absl::string_view kPreconditionWords[] = {"none", "adam", "gauss-newton"};
 constexpr EnumNames<Precondition> kPreconditionNames("gradients cannot be preconditioned by", kPreconditionWords);
+constexpr absl::string_view kRatesWords[] = {"auto", "interval", "checkpoint"};
+constexpr EnumNames<CheckpointRates> kRatesNames("checkpoints cannot count by", kRatesWords);
 
 absl::Status Expected(const char* flag, absl::string_view value, absl::string_view expected) {
   return absl::InvalidArgumentError(absl::StrCat("--", flag, "=", value, ": expected ", expected));
@@ -123,7 +131,8 @@ absl::StatusOr<TracinMode> ModeFromFlags() {
   if (FLAGS_self || mode == "self") return TracinMode::kSelf;
   if (mode == "single" || (mode.empty() && FlagGiven("test_indices"))) return TracinMode::kSingle;
   if (mode.empty() || mode == "test") return TracinMode::kTests;
-  return Expected("mode", mode, "test, single or self");
+  if (mode == "leave-one-out") return TracinMode::kLeaveOneOut;
+  return Expected("mode", mode, "test, single, self or leave-one-out");
 }
 
 // Refuses flags without effect in the mode.
@@ -136,7 +145,17 @@ absl::Status RefuseOfMode(TracinMode mode) {
                           "aggregate",    "test_weights",   "sample_rate",      "stratify_by",
                           "seed",         "shard",          "num_processes",    "precision",
                           "device",       "max_bytes",      "verify",           "use_mixed_precision",
-                          "resume",       "projection_dim", "projection_type"});
+                          "resume",       "projection_dim", "projection_type",  "rates",
+                          "damping",      "probes"});
+    case TracinMode::kLeaveOneOut:
+      return RefuseFlags("with --mode=leave-one-out",
+                         {"test",          "test_indices",  "max_tests",      "max_test_triples",
+                          "test_quantity", "rank",          "normalize",      "top_k",
+                          "aggregate",     "test_weights",  "sample_rate",    "stratify_by",
+                          "shard",         "rates",         "num_processes",  "resume",
+                          "verify",        "learning_rate", "projection_dim", "projection_type",
+                          "output",        "csv_output",    "json_output",    "output_per_triple",
+                          "skip_existing", "precondition",  "blocks"});
     case TracinMode::kSelf:
       return RefuseFlags("with --self", {"test", "test_indices", "max_tests", "max_test_triples", "rank", "normalize",
                                          "aggregate", "test_weights"});
@@ -175,12 +194,22 @@ absl::Status SetScoring(TracinFlags* flags) {
   const absl::StatusOr<Precondition> precondition = kPreconditionNames.Parse(FLAGS_precondition);
   if (!precondition.ok()) return BadFlag("precondition", precondition.status());
   flags->adam = *precondition == Precondition::kAdam;
+  flags->gauss_newton = *precondition == Precondition::kGaussNewton || flags->mode == TracinMode::kLeaveOneOut;
+  if (flags->gauss_newton) {
+    RETURN_IF_ERROR(RefuseFlags("with --precondition=gauss-newton, whose scores are the mean over checkpoints",
+                                {"learning_rate", "rates"}));
+    RETURN_IF_ERROR(RefuseFlags("with --precondition=gauss-newton", {"projection_dim", "projection_type", "verify"}));
+  }
+  const absl::StatusOr<CheckpointRates> rates = kRatesNames.Parse(FLAGS_rates);
+  if (!rates.ok()) return BadFlag("rates", rates.status());
+  flags->checkpoint_rates = *rates;
   if (FLAGS_top_k < 0) return Expected("top_k", absl::StrCat(FLAGS_top_k), "1 or more, or 0 for all");
   options.top_k = FLAGS_top_k;
   if (FlagGiven("learning_rate")) {
     if (!std::isfinite(FLAGS_learning_rate) || FLAGS_learning_rate <= 0) {
       return Expected("learning_rate", absl::StrCat(FLAGS_learning_rate), "a number above 0");
     }
+    RETURN_IF_ERROR(RefuseFlags("with --learning_rate, which each checkpoint's products are multiplied by", {"rates"}));
     flags->learning_rate = FLAGS_learning_rate;
   }
   if (FLAGS_max_bytes < 0) return Expected("max_bytes", absl::StrCat(FLAGS_max_bytes), "bytes, or 0");

@@ -16,11 +16,15 @@
 namespace rutile {
 
 enum class TracinMode {
-  kTests,   // influence of training examples on tests
-  kSingle,  // the same for tests chosen by number
-  kSelf,    // influence of training examples on themselves
-  kMerge    // no computation: merges files of shards, or prints a file as a table
+  kTests,        // influence of training examples on tests
+  kSingle,       // the same for tests chosen by number
+  kSelf,         // influence of training examples on themselves
+  kLeaveOneOut,  // errors of training structures as if each had been left out
+  kMerge         // no computation: merges files of shards, or prints a file as a table
 };
+
+// What a checkpoint's products are multiplied by.
+enum class CheckpointRates { kAuto, kInterval, kCheckpoint };
 
 // The options of a run.
 struct TracinFlags {
@@ -36,9 +40,11 @@ struct TracinFlags {
   TrainSampling sampling;
   std::string stratify_by;  // "": no strata
   int shard = 1, num_shards = 1;
-  int num_processes = 1;                   // number of processes to start, each for a shard
-  std::string part;                        // in a process started for a shard: the only file to write
-  bool adam = false;                       // precondition gradients with Adam's state
+  int num_processes = 1;      // number of processes to start, each for a shard
+  std::string part;           // in a process started for a shard: the only file to write
+  bool adam = false;          // precondition gradients with Adam's state
+  bool gauss_newton = false;  // or with the inverse of the loss's Gauss-Newton matrix
+  CheckpointRates checkpoint_rates = CheckpointRates::kAuto;
   std::optional<double> learning_rate;     // replaces the checkpoints' rates
   Precision precision = Precision::kAuto;  // or kFp32, kFp64, kBf16
   uint64_t seed = 0;

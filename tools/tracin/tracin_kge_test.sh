@@ -95,7 +95,7 @@ succeeds $train --kge_model=distmult --embedding_dim=8 --plot=false --progress=f
 last=groups/checkpoints/last.safetensors
 ok v.tsv $data --verify=3 --precision=fp64 $last
 expect_line 'verify: .*3 pairs agree' log
-ok own.tsv $data --top_k=0 --max_tests=1 --blocks $last
+ok own.tsv $data --top_k=0 --max_tests=1 --blocks --rates=checkpoint $last
 ok one.tsv $data --top_k=0 --max_tests=1 --blocks --learning_rate=1 $last
 [ "$(head -n 1 own.tsv | cut -f 11-12)" = "$(printf 'entity\trelation')" ] || fail "blocks: $(head -n 1 own.tsv)"
 for name in own one; do

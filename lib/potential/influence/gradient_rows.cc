@@ -75,6 +75,7 @@ absl::Status GradientRows::PrepareEnergy(const AtomicData& data, int64_t s) {
     Standardize(data.species(s), data.features<float>(s).data());
   }
   kernel_->Forward(formulas_.parameters, Rows(), absl::MakeSpan(&network_sum_, 1));
+  is_forward_done_ = true;
   return absl::OkStatus();
 }
 
@@ -112,54 +113,29 @@ absl::Status GradientRows::PrepareDerivatives(const AtomicData& data, int64_t s,
   return absl::OkStatus();
 }
 
-double GradientRows::EnergySlope(const AtomicData& data, const GradientExample& example) const {
+absl::Status GradientRows::Predict(const AtomicData& data, int64_t s, const ExampleTerms& terms) {
+  data_ = &data;
+  s_ = s;
+  has_derivatives_ = terms.derivatives();
+  return has_derivatives_ ? PrepareDerivatives(data, s, terms.stress) : PrepareEnergy(data, s);
+}
+
+double GradientRows::EnergyError() const {
   const EnergyScaling& scaling = formulas_.potential.energy_scaling;
-  if (example.quantity == PotentialQuantity::kEnergy) return 1 / scaling.scale;
-  const int64_t s = example.structure;
-  const auto n = static_cast<double>(data.num_atoms(s));
-  const double error = network_sum_ / (scaling.scale * n) + scaling.shift - EnergyTarget(formulas_.potential, data, s);
-  return data.weight(s) * formulas_.weights.energy * formulas_.energy_loss.Slope(error) / (scaling.scale * n);
+  const auto n = static_cast<double>(data_->num_atoms(s_));
+  return network_sum_ / (scaling.scale * n) + scaling.shift - EnergyTarget(formulas_.potential, *data_, s_);
 }
 
-void GradientRows::ForceSlopes(const AtomicData& data, const GradientExample& example, bool counts) {
-  std::fill(direction_.begin(), direction_.end(), 0.0);
-  if (!counts) return;
-  const int64_t s = example.structure;
-  const auto error = [&](int64_t c) { return force_[c] - data.force(s)[c]; };
-  const int64_t first = 3 * example.atom;
-  switch (example.quantity) {
-    case PotentialQuantity::kForceComponent:
-      direction_[first + example.component] = 1;
-      return;
-    case PotentialQuantity::kAtomForce:
-      for (int64_t c = first; c < first + 3; ++c) direction_[c] = 2 * error(c);
-      return;
-    default:
-      break;
-  }
-  const double weight = data.weight(s) * formulas_.weights.force;
-  for (size_t c = 0; c < direction_.size(); ++c) {
-    direction_[c] = weight * formulas_.force_loss.Slope(error(c));
-  }
+double GradientRows::ForceError(int64_t c) const { return force_[c] - data_->force(s_)[c]; }
+
+double GradientRows::StressError(int64_t c) const {
+  const int64_t a = c / 3, b = c % 3;
+  const double predicted = 0.5 * (strain_gradient_[3 * a + b] + strain_gradient_[3 * b + a]) / volume_;
+  return predicted - data_->stress(s_)[c];
 }
 
-void GradientRows::StressSlopes(const AtomicData& data, int64_t s, double* strain) const {
-  const double weight = data.weight(s) * formulas_.weights.stress / volume_;
-  const absl::Span<const double> reference = data.stress(s);
-  double along[3][3];
-  for (int a = 0; a < 3; ++a) {
-    for (int b = 0; b < 3; ++b) {
-      const double predicted = 0.5 * (strain_gradient_[3 * a + b] + strain_gradient_[3 * b + a]) / volume_;
-      along[a][b] = weight * formulas_.stress_loss.Slope(predicted - reference[3 * a + b]);
-    }
-  }
-  // The result is symmetric as the predicted stress is, even if the reference stress is not.
-  for (int a = 0; a < 3; ++a) {
-    for (int b = 0; b < 3; ++b) strain[3 * a + b] = 0.5 * (along[a][b] + along[b][a]);
-  }
-}
-
-void GradientRows::StoreTangents(absl::Span<const uint8_t> species, const double* strain) {
+void GradientRows::StoreTangents(const double* strain) {
+  const absl::Span<const uint8_t> species = data_->species(s_);
   const int f = formulas_.num_features;
   // Forces are minus the derivative by positions, so the direction changes its sign.
   for (double& each : direction_) each = -each;
@@ -172,30 +148,92 @@ void GradientRows::StoreTangents(absl::Span<const uint8_t> species, const double
   }
 }
 
-absl::Status GradientRows::Compute(const AtomicData& data, const GradientExample& example, absl::Span<double> row) {
+void GradientRows::Gradient(const OutputSlopes& slopes, absl::Span<double> row) {
   CHECK_EQ(row.size(), formulas_.parameters.size());
   std::fill(row.begin(), row.end(), 0.0);
-  const int64_t s = example.structure;
-  const ExampleTerms terms = TermsOf(data, example, formulas_.weights);
-  if (!terms.any()) return absl::OkStatus();
-  if (!terms.derivatives()) {
-    RETURN_IF_ERROR(PrepareEnergy(data, s));
-    const double slope = EnergySlope(data, example);
+  const double slope = slopes.energy / formulas_.potential.energy_scaling.scale;
+  if (!has_derivatives_) {
+    CHECK(!slopes.terms.derivatives());
+    // Backward takes what Forward stored.
+    if (!is_forward_done_) kernel_->Forward(formulas_.parameters, Rows(), absl::MakeSpan(&network_sum_, 1));
+    is_forward_done_ = false;
     kernel_->Backward(formulas_.parameters, Rows(), absl::MakeConstSpan(&slope, 1), row);
-    return absl::OkStatus();
+    return;
   }
-  RETURN_IF_ERROR(PrepareDerivatives(data, s, terms.stress));
-  ForceSlopes(data, example, terms.force);
+  if (!slopes.terms.derivatives()) {
+    kernel_->AddEnergyGradients(formulas_.parameters, Rows(), absl::MakeConstSpan(&slope, 1), row);
+    return;
+  }
+  if (slopes.terms.force) {
+    std::copy(slopes.force.begin(), slopes.force.end(), direction_.begin());
+  } else {
+    std::fill(direction_.begin(), direction_.end(), 0.0);
+  }
   double strain[9];
-  if (terms.stress) StressSlopes(data, s, strain);
-  StoreTangents(data.species(s), terms.stress ? strain : nullptr);
-  if (!terms.energy) {
+  if (slopes.terms.stress) {
+    // The result is symmetric as the predicted stress is, even if the reference stress is not.
+    for (int a = 0; a < 3; ++a) {
+      for (int b = 0; b < 3; ++b) {
+        strain[3 * a + b] = 0.5 * (slopes.stress[3 * a + b] + slopes.stress[3 * b + a]) / volume_;
+      }
+    }
+  }
+  StoreTangents(slopes.terms.stress ? strain : nullptr);
+  if (!slopes.terms.energy) {
     kernel_->AddTangentGradients(formulas_.parameters, Rows(), tangents_, row);
+    return;
+  }
+  kernel_->AddEnergyAndTangentGradients(formulas_.parameters, Rows(), absl::MakeConstSpan(&slope, 1), tangents_, row);
+}
+
+absl::Status GradientRows::Compute(const AtomicData& data, const GradientExample& example, absl::Span<double> row) {
+  CHECK_EQ(row.size(), formulas_.parameters.size());
+  const int64_t s = example.structure;
+  OutputSlopes slopes;
+  slopes.terms = TermsOf(data, example, formulas_.weights);
+  if (!slopes.terms.any()) {
+    std::fill(row.begin(), row.end(), 0.0);
     return absl::OkStatus();
   }
-  const double slope = EnergySlope(data, example);
-  kernel_->AddEnergyAndTangentGradients(formulas_.parameters, Rows(), absl::MakeConstSpan(&slope, 1), tangents_, row);
+  RETURN_IF_ERROR(Predict(data, s, slopes.terms));
+  force_slopes_.assign(3 * data.num_atoms(s), 0.0);
+  slopes.force = force_slopes_;
+  const int64_t first = 3 * example.atom;
+  switch (example.quantity) {
+    case PotentialQuantity::kEnergy:
+      slopes.energy = 1;
+      break;
+    case PotentialQuantity::kForceComponent:
+      force_slopes_[first + example.component] = 1;
+      break;
+    case PotentialQuantity::kAtomForce:
+      for (int64_t c = first; c < first + 3; ++c) force_slopes_[c] = 2 * ForceError(c);
+      break;
+    case PotentialQuantity::kLoss:
+      SetLossSlopes(&slopes);
+      break;
+  }
+  Gradient(slopes, row);
   return absl::OkStatus();
+}
+
+void GradientRows::SetLossSlopes(OutputSlopes* slopes) {
+  const double weight = data_->weight(s_);
+  const TermWeights& weights = formulas_.weights;
+  if (slopes->terms.energy) {
+    slopes->energy = weight * weights.energy * formulas_.energy_loss.Slope(EnergyError()) /
+                     static_cast<double>(data_->num_atoms(s_));
+  }
+  if (slopes->terms.force) {
+    for (size_t c = 0; c < force_slopes_.size(); ++c) {
+      force_slopes_[c] = weight * weights.force * formulas_.force_loss.Slope(ForceError(c));
+    }
+  }
+  if (slopes->terms.stress) {
+    for (int c = 0; c < 9; ++c) {
+      slopes->stress[c] = weight * weights.stress * formulas_.stress_loss.Slope(StressError(c));
+    }
+  }
 }
 
 }  // namespace rutile

@@ -41,6 +41,14 @@ struct GradientFormulas {
   std::vector<double> energy_slope;  // [species, F]: dE/dG = energy_slope dx, eV
 };
 
+// Slopes of a linear function of a structure's predictions.
+struct OutputSlopes {
+  ExampleTerms terms;              // those whose slopes are not all 0
+  double energy = 0;               // by the total energy
+  absl::Span<const double> force;  // [3N], by the forces
+  double stress[9] = {};           // by the stress; its symmetric part counts
+};
+
 // Computes gradients in one thread. One thread at a time may use an object. Memory grows to that of the largest
 // structure, after which no call allocates.
 class GradientRows {
@@ -54,6 +62,15 @@ class GradientRows {
   // of AtomicData::FindPairs, or a stress that counts but no volume.
   absl::Status Compute(const AtomicData& data, const GradientExample& example, absl::Span<double> row);
 
+  // Predicts these outputs of a structure. The functions below are of the last structure that was predicted, and of
+  // outputs that were among its terms. Returns the errors of Compute.
+  absl::Status Predict(const AtomicData& data, int64_t s, const ExampleTerms& terms);
+  double EnergyError() const;           // predicted less reference energy per atom, eV; of a structure with an energy
+  double ForceError(int64_t c) const;   // of component c < 3N, eV/Angstrom
+  double StressError(int64_t c) const;  // of component c < 9 of the symmetric prediction, eV/Angstrom^3
+  // Computes the gradient of a linear function of the outputs. row: [P], overwritten.
+  void Gradient(const OutputSlopes& slopes, absl::Span<double> row);
+
  private:
   // Prepares quantities that depend on the energy alone. Uses the features of the data if it has them.
   absl::Status PrepareEnergy(const AtomicData& data, int64_t s);
@@ -63,13 +80,10 @@ class GradientRows {
   void PlaceAtoms(const AtomicData& data, int64_t s);
   template <typename U>
   void Standardize(absl::Span<const uint8_t> species, const U* features);
-  double EnergySlope(const AtomicData& data, const GradientExample& example) const;
-  // ForceSlopes sets direction_ to d quantity / d force of each atom, or to 0 unless `counts`; StressSlopes sets d
-  // quantity / d strain gradient.
-  void ForceSlopes(const AtomicData& data, const GradientExample& example, bool counts);
-  void StressSlopes(const AtomicData& data, int64_t s, double* strain) const;
+  // Sets the slopes of the structure's loss; those by forces are force_slopes_.
+  void SetLossSlopes(OutputSlopes* slopes);
   // Sets tangents_ to the change of the features along -direction_ and `strain`, in the networks' units and order.
-  void StoreTangents(absl::Span<const uint8_t> species, const double* strain);
+  void StoreTangents(const double* strain);
   AtomRows<double> Rows() const { return {x_, species_offset_, structure_}; }
 
   const GradientFormulas& formulas_;
@@ -80,14 +94,19 @@ class GradientRows {
   const AtomicData* ready_data_ = nullptr;
   int64_t ready_structure_ = -1;
   bool ready_stress_ = false;
+  // The structure of the last Predict, and whether its derivatives are ready.
+  const AtomicData* data_ = nullptr;
+  int64_t s_ = -1;
+  bool has_derivatives_ = false;
+  bool is_forward_done_ = false;  // and Backward has not followed
 
-  std::vector<int64_t> species_offset_;    // [species + 1]
-  std::vector<int32_t> structure_;         // [N] zeros
-  std::vector<int32_t> row_;               // [N] row of each atom
-  std::vector<double> x_, x_gradient_;     // [N, F] in the order of rows
-  std::vector<double> features_;           // [N, F] in the order of atoms
-  std::vector<double> tangents_;           // [N, F] in the order of rows
-  std::vector<double> force_, direction_;  // [3N]
+  std::vector<int64_t> species_offset_;                   // [species + 1]
+  std::vector<int32_t> structure_;                        // [N] zeros
+  std::vector<int32_t> row_;                              // [N] row of each atom
+  std::vector<double> x_, x_gradient_;                    // [N, F] in the order of rows
+  std::vector<double> features_;                          // [N, F] in the order of atoms
+  std::vector<double> tangents_;                          // [N, F] in the order of rows
+  std::vector<double> force_, direction_, force_slopes_;  // [3N]
   double strain_gradient_[9];
   double volume_ = 0;
   double network_sum_ = 0;

@@ -12,9 +12,11 @@
 #include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
 #include "lib/network/row_products.h"
+#include "lib/potential/influence/gauss_newton.h"
 #include "lib/potential/influence/gradient_example.h"
 #include "lib/potential/influence/gradient_projection.h"
 #include "lib/potential/influence/gradient_rows.h"
+#include "lib/potential/influence/output_rows.h"
 #include "lib/potential/model/learned_labels.h"
 #include "lib/trace/scope.h"
 
@@ -93,6 +95,11 @@ class PotentialProducts : public GradientProducts {
     }
     held_ = PackedRows<T>();
     test_norms_.clear();
+    curvature_ = nullptr;
+    columns_.clear();
+    for (const std::vector<ColumnRange>& ranges : parts_) columns_.insert(columns_.end(), ranges.begin(), ranges.end());
+    std::sort(columns_.begin(), columns_.end(),
+              [](const ColumnRange& a, const ColumnRange& b) { return a.begin < b.begin; });
     if (projection_ == nullptr) return;
     // Factors before the projection: the root of the preconditioner, as it acts on both sides of a product, or 0 for
     // columns outside the part.
@@ -112,6 +119,7 @@ class PotentialProducts : public GradientProducts {
 
   absl::Status SetTests(absl::Span<const int64_t> tests) override {
     const auto h = static_cast<int64_t>(tests.size());
+    RETURN_IF_ERROR(MakeCurvature());
     held_ = PackedRows<T>();  // freed first, so that there is never memory for both
     held_ = PackedRows<T>(h, num_columns());
     test_norms_.assign(num_parts() * h, 0.0);
@@ -122,6 +130,7 @@ class PotentialProducts : public GradientProducts {
 
   absl::Status SetWeightedTests(absl::Span<const double> weights) override {
     CHECK_EQ(weights.size(), num_tests());
+    RETURN_IF_ERROR(MakeCurvature());
     held_ = PackedRows<T>();
     std::vector<double> sum(row_size(), 0.0);
     std::vector<T> rows(kSumRows * row_size());
@@ -149,6 +158,8 @@ class PotentialProducts : public GradientProducts {
     Hold(0, 1, row.data());
     return absl::OkStatus();
   }
+
+  std::string Notes() const override { return curvature_ == nullptr ? "" : curvature_->Describe(); }
 
   int64_t num_set_tests() const override { return held_.rows(); }
   std::vector<double> TestNorms() override { return test_norms_; }
@@ -200,6 +211,10 @@ class PotentialProducts : public GradientProducts {
     std::vector<double> gradient;  // [P]
     std::vector<T> rows;           // [max_rows_, P]
     std::vector<T> projected;      // [max_rows_, dim], or empty
+    // Of a loss that couples its structures: made when the first training row is.
+    std::unique_ptr<OutputRows> outputs;
+    std::vector<StructureOutput> output;
+    std::vector<double> slopes, part;
   };
 
   int64_t num_parts() const { return static_cast<int64_t>(parts_.size()); }
@@ -243,7 +258,51 @@ class PotentialProducts : public GradientProducts {
     return absl::OkStatus();
   }
 
+  absl::Status MakeCurvature() {
+    if (!options_.gauss_newton.has_value() || curvature_ != nullptr) return absl::OkStatus();
+    ASSIGN_OR_RETURN(curvature_, GaussNewton::Make(formulas_, train_, columns_, *options_.gauss_newton, &pool_));
+    return absl::OkStatus();
+  }
+
+  // Copies the columns that count from rows [count, P] to a matrix [count, C], and back.
+  std::vector<double> Gather(int64_t count, const T* rows) const {
+    std::vector<double> gathered(count * curvature_->size());
+    double* next = gathered.data();
+    for (int64_t k = 0; k < count; ++k) {
+      for (const ColumnRange& range : columns_) {
+        next = std::copy_n(rows + k * num_parameters_ + range.begin, range.size(), next);
+      }
+    }
+    return gathered;
+  }
+  void Scatter(int64_t count, const double* from, T* rows) const {
+    for (int64_t k = 0; k < count; ++k) {
+      for (const ColumnRange& range : columns_) {
+        for (int64_t p = range.begin; p < range.end; ++p) rows[k * num_parameters_ + p] = static_cast<T>(*from++);
+      }
+    }
+  }
+
+  // Makes the gradient by the weight of a training structure under a loss that couples them.
+  absl::Status MakeCoupledRow(int64_t s, Worker* worker, T* row) const {
+    if (worker->outputs == nullptr) worker->outputs = std::make_unique<OutputRows>(formulas_, columns_);
+    StructureTerms terms;
+    RETURN_IF_ERROR(worker->outputs->Predict(train_, s, &worker->output, &terms));
+    std::fill_n(row, num_parameters_, T{0});
+    if (worker->output.empty()) return absl::OkStatus();
+    worker->slopes.clear();
+    for (const StructureOutput& output : worker->output) worker->slopes.push_back(output.slope);
+    worker->part.resize(curvature_->size());
+    worker->outputs->Combination(worker->slopes, worker->part.data());
+    curvature_->Couple(terms, worker->part.data());
+    Scatter(1, worker->part.data(), row);
+    return absl::OkStatus();
+  }
+
   absl::Status MakeRow(const AtomicData& data, const GradientExample& example, Worker* worker, T* row) const {
+    if (&data == &train_ && curvature_ != nullptr && curvature_->is_coupled()) {
+      return MakeCoupledRow(example.structure, worker, row);
+    }
     std::vector<double>& gradient = worker->gradient;
     RETURN_IF_ERROR(worker->gradients.Compute(data, example, absl::MakeSpan(gradient)));
     if (projection_ != nullptr) {
@@ -255,6 +314,14 @@ class PotentialProducts : public GradientProducts {
 
   // Sets squares[part, first + k] for each row k. n: the number of rows in all calls together.
   void AddSquares(int64_t first, int64_t count, const T* rows, int64_t n, double* squares) const {
+    if (curvature_ != nullptr) {
+      std::vector<double> solved = Gather(count, rows);
+      curvature_->Solve(count, solved.data(), nullptr);
+      std::vector<T> by(rows, rows + count * num_parameters_);
+      Scatter(count, solved.data(), by.data());
+      AddProducts(first, count, rows, by.data(), n, squares);
+      return;
+    }
     const bool weighted = projection_ == nullptr && !preconditioner_.empty();
     for (int64_t part = 0; part < num_parts(); ++part) {
       for (int64_t k = 0; k < count; ++k) {
@@ -271,9 +338,32 @@ class PotentialProducts : public GradientProducts {
     }
   }
 
+  // Sets squares[part, first + k] to the product of row k of both matrices [count, P].
+  void AddProducts(int64_t first, int64_t count, const T* rows, const T* by, int64_t n, double* squares) const {
+    for (int64_t part = 0; part < num_parts(); ++part) {
+      for (int64_t k = 0; k < count; ++k) {
+        double sum = 0;
+        for (const ColumnRange& range : parts_[part]) {
+          for (int64_t p = k * num_parameters_ + range.begin; p < k * num_parameters_ + range.end; ++p) {
+            sum += double{rows[p]} * by[p];
+          }
+        }
+        squares[part * n + first + k] = sum;
+      }
+    }
+  }
+
   // Packs the gradients of tests first, first + 1, ... into held_, and their norms into test_norms_. Changes `rows`.
   void Hold(int64_t first, int64_t count, T* rows) {
-    AddSquares(first, count, rows, held_.rows(), test_norms_.data());
+    if (curvature_ != nullptr) {
+      std::vector<double> solved = Gather(count, rows);
+      curvature_->Solve(count, solved.data(), nullptr);
+      const std::vector<T> before(rows, rows + count * num_parameters_);
+      Scatter(count, solved.data(), rows);
+      AddProducts(first, count, before.data(), rows, held_.rows(), test_norms_.data());
+    } else {
+      AddSquares(first, count, rows, held_.rows(), test_norms_.data());
+    }
     for (int64_t k = 0; k < count; ++k) {
       T* const row = rows + k * row_size();
       if (projection_ == nullptr && !preconditioner_.empty()) {
@@ -305,6 +395,8 @@ class PotentialProducts : public GradientProducts {
   const std::vector<double> preconditioner_;                 // [P], or empty
   std::unique_ptr<const GradientProjection<T>> projection_;  // may be null
   std::vector<double> factor_;                               // [P], set with a projection
+  std::vector<ColumnRange> columns_;                         // of all parts together, ascending
+  std::unique_ptr<GaussNewton> curvature_;  // of these columns; null until tests are set, or without gauss_newton
   ThreadPool pool_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::vector<ColumnRange>> parts_;  // columns of rows, projected or not
@@ -318,78 +410,18 @@ absl::Status CheckDescriptor(const Potential& potential, const AtomicData& data,
                                                  ", but the model has ", potential.descriptor.ToJson()));
 }
 
-absl::Status CheckPoint(const Potential& potential, const WeightedCheckpoint& point) {
-  const int64_t num_parameters = potential.shape.num_parameters();
-  if (point.parameters.num_elements() != num_parameters) {
-    return absl::InvalidArgumentError(absl::StrCat("the checkpoint has ", point.parameters.num_elements(),
-                                                   " parameters, but the model has ", num_parameters,
-                                                   "; give checkpoints of the model's own run"));
-  }
-  if (point.preconditioner.num_elements() == 0) return absl::OkStatus();
-  if (point.preconditioner.num_elements() != num_parameters) {
-    return absl::InvalidArgumentError(absl::StrCat("the preconditioner has ", point.preconditioner.num_elements(),
-                                                   " numbers, but the model has ", num_parameters, " parameters"));
-  }
-  for (const double each : point.preconditioner.ToDoubles()) {
-    if (std::isfinite(each) && each >= 0) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("the preconditioner holds ", each, ", expected finite numbers of at least 0"));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<TermWeights> WeightsOf(const LossOptions& loss, const std::vector<double>& loss_weight) {
-  const bool force = loss.force_weight > 0, stress = loss.stress_weight > 0;
-  if (loss_weight.empty())
-    return TermWeights{loss.energy_weight > 0 ? 1.0 : 0.0, force ? 1.0 : 0.0, stress ? 1.0 : 0.0};
-  const size_t terms = 1 + force + stress;
-  if (loss_weight.size() != terms) {
-    return absl::InvalidArgumentError(absl::StrCat("the checkpoint weighs ", loss_weight.size(),
-                                                   " terms of the loss, but the loss has ", terms, ": energy",
-                                                   force ? ", force" : "", stress ? ", stress" : ""));
-  }
-  for (const double weight : loss_weight) {
-    if (std::isfinite(weight) && weight >= 0) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("a term of the loss has the weight ", weight, ", expected a finite number of at least 0"));
-  }
-  TermWeights weights;
-  weights.energy = loss_weight[0];
-  weights.force = force ? loss_weight[1] : 0;
-  weights.stress = stress ? loss_weight.back() : 0;
-  return weights;
-}
-
 }  // namespace
-
-absl::Status CheckPotentialProductsOptions(const PotentialProductsOptions& options) {
-  RETURN_IF_ERROR(CheckPotentialTestOptions(options.test));
-  RETURN_IF_ERROR(CheckProjectionOptions(options.projection));
-  if (options.precision != DType::kF32 && options.precision != DType::kF64) {
-    return absl::InvalidArgumentError(absl::StrCat("--precision=", DTypeName(options.precision),
-                                                   ": influence of potentials is computed in F32 or F64"));
-  }
-  if (options.num_threads < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("--threads=", options.num_threads, ": expected at least 1"));
-  }
-  return absl::OkStatus();
-}
 
 absl::StatusOr<std::unique_ptr<GradientProducts>> MakePotentialProducts(
     const Potential& potential, const AtomicData& given_train, const AtomicData& given_test,
     const WeightedCheckpoint& point, const PotentialProductsOptions& options, GradientReference reference) {
-  RETURN_IF_ERROR(CheckPotentialProductsOptions(options));
-  if (potential.shape.has_messages()) {
-    return absl::InvalidArgumentError(
-        "the potential has --messages: gradients of single structures are computed for potentials of one layer alone");
-  }
+  RETURN_IF_ERROR(CheckPotentialProducts(potential, point, options));
   RETURN_IF_ERROR(CheckDescriptor(potential, given_train, "training"));
   RETURN_IF_ERROR(CheckDescriptor(potential, given_test, "test"));
   ASSIGN_OR_RETURN(const AtomicData train, LearnedLabels(given_train, potential.repulsion, options.num_threads));
   ASSIGN_OR_RETURN(const AtomicData test, LearnedLabels(given_test, potential.repulsion, options.num_threads));
-  RETURN_IF_ERROR(CheckPoint(potential, point));
   ASSIGN_OR_RETURN(std::vector<PotentialTest> tests, PotentialTests(test, options.test));
-  ASSIGN_OR_RETURN(const TermWeights weights, WeightsOf(options.loss, point.loss_weight));
+  ASSIGN_OR_RETURN(const TermWeights weights, TermWeightsOf(options.loss, point.loss_weight));
   Potential at_point = potential;
   at_point.parameters = point.parameters;
   std::unique_ptr<GradientProducts> products;

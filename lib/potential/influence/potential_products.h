@@ -28,11 +28,13 @@
 #define RUTILE_LIB_POTENTIAL_INFLUENCE_POTENTIAL_PRODUCTS_H_
 
 #include <memory>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/potential/data/atomic_data.h"
+#include "lib/potential/influence/gauss_newton.h"
 #include "lib/potential/influence/gradient_example.h"
 #include "lib/potential/influence/potential_tests.h"
 #include "lib/potential/model/potential_file.h"
@@ -53,11 +55,23 @@ struct PotentialProductsOptions {
   DType precision = DType::kF32;
   AngularMethod angular = AngularMethod::kMoments;
   ProjectionOptions projection;  // applied to the gradients; requires a single part
+  // If set, products are grad l(i)^T K grad l'(j) with K of gauss_newton.h, of the parameters that are in parts: by how
+  // much the quantity of test j changes without structure i, to first order. Requires F64, no projection and no
+  // preconditioner.
+  std::optional<GaussNewtonOptions> gauss_newton;
   int num_threads = 1;
 };
 
 // INVALID_ARGUMENT naming option, value and range.
 absl::Status CheckPotentialProductsOptions(const PotentialProductsOptions& options);
+
+// Checks that potential, checkpoint and options go together, as MakePotentialProducts does.
+absl::Status CheckPotentialProducts(const Potential& potential, const WeightedCheckpoint& point,
+                                    const PotentialProductsOptions& options);
+
+// Returns the weights of a structure's terms from those of a checkpoint (WeightedCheckpoint::loss_weight).
+// INVALID_ARGUMENT if these are not of the loss's terms.
+absl::StatusOr<TermWeights> TermWeightsOf(const LossOptions& loss, const std::vector<double>& loss_weight);
 
 // Makes products of training examples, the structures of `train`, with test examples, those of PotentialTests(test,
 // options.test). Both data sets must have been read with the potential's descriptor, and have their whole labels, from

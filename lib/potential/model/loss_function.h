@@ -13,7 +13,7 @@
 
 namespace rutile {
 
-// The loss of one error and its derivative: the square, or Huber's function.
+// The loss of one error and its derivatives: the square, or Huber's function.
 class ErrorLoss {
  public:
   ErrorLoss(LossKind kind, double delta) : huber_(kind == LossKind::kHuber), delta_(delta) {}
@@ -22,6 +22,8 @@ class ErrorLoss {
     return std::abs(e) <= delta_ ? 0.5 * e * e : delta_ * (std::abs(e) - 0.5 * delta_);
   }
   double Slope(double e) const { return huber_ ? std::clamp(e, -delta_, delta_) : 2 * e; }
+  // The second derivative.
+  double Curvature(double e) const { return huber_ ? (std::abs(e) <= delta_ ? 1 : 0) : 2; }
 
  private:
   bool huber_;

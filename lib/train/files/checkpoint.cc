@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -122,6 +123,9 @@ absl::StatusOr<Checkpoint> FromFile(const TensorFile& file, absl::Span<const Par
     RETURN_IF_ERROR(ReadScalar(tensors, "validated_step", &checkpoint.validated_step));
   }
   if (tensors.Has("observed_loss")) RETURN_IF_ERROR(ReadScalar(tensors, "observed_loss", &checkpoint.observed_loss));
+  checkpoint.rate_sum =
+      checkpoint.step == 0 ? 0 : std::numeric_limits<double>::quiet_NaN();  // older runs did not add them up
+  if (tensors.Has("rate_sum")) RETURN_IF_ERROR(ReadScalar(tensors, "rate_sum", &checkpoint.rate_sum));
   if (tensors.Has("best_step")) RETURN_IF_ERROR(ReadScalar(tensors, "best_step", &checkpoint.best_step));
   if (tensors.Has("kept_step")) RETURN_IF_ERROR(ReadScalar(tensors, "kept_step", &checkpoint.kept_step));
   if (tensors.Has("log_rows")) RETURN_IF_ERROR(ReadScalar(tensors, "log_rows", &checkpoint.log_rows));
@@ -207,6 +211,7 @@ const Schema& CheckpointSchema() {
            {"T"},
            false,
            "values of each term over the last epoch, of which loss_weight is"},
+          {"rate_sum", {DType::kF64}, {}, false, "sum of the learning rates of all steps; NaN: unknown"},
           {"best_step", {DType::kI64}, {}, false, "steps done then"},
           {"validated_step", {DType::kI64}, {}, false, "step after which the validation set was last looked at"},
           {"observed_step", {DType::kI64}, {}, false, "step after which the monitored value was last looked at"},
@@ -246,6 +251,7 @@ absl::Status SaveCheckpoint(absl::string_view path, const Checkpoint& checkpoint
   tensors.Set("step", Tensor::Scalar<int64_t>(checkpoint.step));
   tensors.Set("seed", Tensor::Scalar<uint64_t>(checkpoint.seed));
   tensors.Set("learning_rate", Tensor::Scalar<double>(checkpoint.learning_rate));
+  tensors.Set("rate_sum", Tensor::Scalar<double>(checkpoint.rate_sum));
   tensors.Set("best_loss", Tensor::Scalar<double>(checkpoint.best_loss));
   tensors.Set("best_epoch", Tensor::Scalar<int64_t>(checkpoint.best_epoch));
   tensors.Set("term_sum", vector(checkpoint.epoch_sums.sum));

@@ -34,6 +34,7 @@ struct Checkpoint {
   Tensor parameters;                // [P]
   TermSums epoch_sums;              // of the batches done
   double learning_rate = 0;         // of the last step
+  double rate_sum = 0;              // of all steps; NaN: the run began with a version that did not add them up
   std::vector<double> loss_weight;  // [T] d loss / d sum[t] over the last epoch: what an example's term counted for
   std::vector<double> loss_count;   // [T] values in those sums; empty before the end of the first epoch
   // The best model so far, by the monitored value.

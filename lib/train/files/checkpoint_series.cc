@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
@@ -157,6 +158,8 @@ absl::StatusOr<CheckpointSummary> ReadCheckpointSummary(absl::string_view path) 
   summary.epoch = file.tensors.At("epoch").values<int64_t>()[0];
   summary.step = file.tensors.At("step").values<int64_t>()[0];
   summary.learning_rate = file.tensors.At("learning_rate").values<double>()[0];
+  const Tensor* const rate_sum = file.tensors.Find("rate_sum");
+  summary.rate_sum = rate_sum == nullptr ? std::numeric_limits<double>::quiet_NaN() : rate_sum->ToDoubles()[0];
   summary.loss_weight = file.tensors.At("loss_weight").ToDoubles();
   if (const Tensor* const count = file.tensors.Find("loss_count"); count != nullptr) {
     summary.loss_count = count->ToDoubles();
@@ -341,6 +344,51 @@ absl::StatusOr<Tensor> AdamPreconditioner(const CheckpointSummary& checkpoint, a
     Precondition(absl::MakeConstSpan(v), correction, epsilon, ordered, result.mutable_values<double>());
   }
   return result;
+}
+
+absl::StatusOr<std::vector<double>> RunDamping(const CheckpointSummary& checkpoint,
+                                               absl::Span<const ParameterSlice> slices) {
+  if (!(checkpoint.rate_sum > 0)) {
+    return Error(checkpoint,
+                 checkpoint.rate_sum == 0
+                     ? "is from before the first step, so that there is no damping of its run"
+                     : "its run began with a version that did not add up the learning rates, from which the damping "
+                       "follows");
+  }
+  const auto optimizer = checkpoint.config.find("optimizer");
+  const std::string name = optimizer == checkpoint.config.end() ? "?" : optimizer->second;
+  if (name != "adam" && name != "adamw" && name != "sgd") {
+    return Error(checkpoint, absl::StrCat("trained with --optimizer=", name,
+                                          ": the damping of a run is known for adam, adamw and sgd alone"));
+  }
+  if (checkpoint.config.count("parameter_groups") > 0) {
+    return Error(checkpoint, "trained with groups of parameters: the damping of a run is known without them alone");
+  }
+  int64_t size = 0;
+  for (const ParameterSlice& slice : slices) size = std::max(size, slice.offset + slice.num_elements());
+  std::vector<double> metric(size, 1.0);
+  if (name == "sgd") {
+    ASSIGN_OR_RETURN(const double momentum, NumberOf(checkpoint, "momentum"));
+    ASSIGN_OR_RETURN(const double dampening, NumberOf(checkpoint, "dampening"));
+    std::fill(metric.begin(), metric.end(), (1 - momentum) / (1 - dampening));
+  } else {
+    ASSIGN_OR_RETURN(const Tensor preconditioner, AdamPreconditioner(checkpoint, slices, DType::kF64));
+    const absl::Span<const double> values = preconditioner.values<double>();
+    for (int64_t p = 0; p < size; ++p) metric[p] = 1 / values[p];
+  }
+  ASSIGN_OR_RETURN(const double decay, NumberOf(checkpoint, "weight_decay"));
+  const auto biases = checkpoint.config.find("weight_decay_biases");
+  if (decay != 0 && biases != checkpoint.config.end() && biases->second == "false") {
+    return Error(checkpoint, "trained with --weight_decay of weights alone: its damping is known with one for all");
+  }
+  std::vector<double> damping(size, 0.0);
+  for (const ParameterSlice& slice : slices) {
+    if (slice.buffer) continue;
+    for (int64_t p = slice.offset; p < slice.offset + slice.num_elements(); ++p) {
+      damping[p] = metric[p] / checkpoint.rate_sum + (name == "adamw" ? decay * metric[p] : decay);
+    }
+  }
+  return damping;
 }
 
 }  // namespace rutile

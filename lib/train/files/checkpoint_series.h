@@ -25,6 +25,7 @@ struct CheckpointSummary {
   int64_t epoch = 0;  // completed epochs
   int64_t step = 0;
   double learning_rate = 0;                   // of the last step; 0 before the first
+  double rate_sum = 0;                        // of all steps; NaN: the file does not say
   std::vector<double> loss_weight;            // [T] d loss / d sum[t]; zeros before the end of the first epoch
   std::vector<double> loss_count;             // [T] values in those sums; empty: the file does not say
   uint64_t data = 0;                          // Fingerprint of the split
@@ -65,6 +66,15 @@ absl::StatusOr<Tensor> ReadCheckpointParameters(absl::string_view path, absl::Sp
 // their own, or if the checkpoint is from before the first step.
 absl::StatusOr<Tensor> AdamPreconditioner(const CheckpointSummary& checkpoint, absl::Span<const ParameterSlice> slices,
                                           DType dtype);
+
+// Returns the damping of a Newton step that stands for the rest of this run, [P]: with it, (H + D)^-1 for the Hessian H
+// of the loss is what gradient flow in the optimizer's metric M has reached after the sum of rates tau,
+// (I - exp(-tau M^-1 H)) H^-1 to first order at both ends: D = M / tau. M is sqrt(v / (1 - beta2^t)) + epsilon for adam
+// and adamw, and (1 - momentum) / (1 - dampening) for sgd. Weight decay adds its own curvature: lambda, with adamw
+// lambda M. Buffers get 0. INVALID_ARGUMENT if the run had another optimizer or groups of parameters, or if the file
+// does not say the sum of rates.
+absl::StatusOr<std::vector<double>> RunDamping(const CheckpointSummary& checkpoint,
+                                               absl::Span<const ParameterSlice> slices);
 
 // Returns what the run's learning rate was multiplied by for each parameter, [P] of `dtype`, where it had groups of
 // parameters with rates of their own; a tensor without elements if all had the run's. INVALID_ARGUMENT naming the file

@@ -168,6 +168,7 @@ absl::Status BatchEpoch::Step(EpochWork* work) {
   if (scope->is_on()) scope->Add(Counter::kBytes, StepBytes() - (stepping_ ? early_.bytes() : 0));
   if (!loss_.overflowed()) {
     state.learning_rate = context_.schedule.LearningRate(state.epoch, state.step);
+    state.rate_sum += state.learning_rate;
     RETURN_IF_ERROR(MoveParameters());
     ++state.step;
   }

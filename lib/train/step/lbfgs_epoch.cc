@@ -39,6 +39,7 @@ absl::Status LbfgsEpoch::Train(EpochWork* work) {
   context_.task.StartEpoch(0, /*training=*/true);                     // the function to minimize stays the same
   work_ = work;
   state.learning_rate = context_.schedule.LearningRate(state.epoch, state.step);
+  state.rate_sum += state.learning_rate;
   const ProfileScope scope(Stage::kOptimizer);
   ASSIGN_OR_RETURN(const Lbfgs::Result result, lbfgs_.Step(state.learning_rate));
   state.epoch_sums = loss_.sums();  // the last evaluation is at the parameters reached

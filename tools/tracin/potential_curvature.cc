@@ -1,0 +1,90 @@
+#include "tools/tracin/potential_curvature.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lib/base/sha256.h"
+#include "lib/base/status_macros.h"
+#include "lib/train/files/checkpoint_series.h"
+#include "tools/common/run/run_tool.h"
+
+namespace rutile {
+namespace {
+
+// Up to so many outputs, each has a row of its own; beyond, each structure has so many probes.
+constexpr int64_t kAllOutputs = 30000;
+constexpr int kProbes = 8;
+// What is taken where the damping of the run is unknown.
+constexpr double kTraceDamping = 0.1;
+
+int64_t NumOutputs(const LossOptions& loss, const AtomicData& train, const std::vector<int64_t>& examples) {
+  int64_t outputs = 0;
+  for (const int64_t s : examples) {
+    outputs += train.has_energy(s) ? 1 : 0;
+    if (loss.force_weight > 0) outputs += static_cast<int64_t>(train.force(s).size());
+    if (loss.stress_weight > 0 && train.has_stress(s)) outputs += 6;
+  }
+  return outputs;
+}
+
+// Returns why the damping of the run is unknown; "" if it is known.
+std::string UnknownDamping(const CheckpointSet& checkpoint_set, const std::vector<ParameterSlice>& slices) {
+  if (checkpoint_set.are_models()) {
+    return absl::StrCat(checkpoint_set.paths[0], ": a model file does not say how its run was damped");
+  }
+  for (const CheckpointSummary& checkpoint : checkpoint_set.checkpoints) {
+    const absl::Status status = RunDamping(checkpoint, slices).status();
+    if (!status.ok()) return std::string(status.message());
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::StatusOr<PotentialCurvature> PotentialCurvature::Create(const TracinFlags& flags,
+                                                              const CheckpointSet& checkpoint_set,
+                                                              std::vector<ParameterSlice> slices,
+                                                              const LossOptions& loss, bool own_weights,
+                                                              const AtomicData& train, std::vector<int64_t> examples) {
+  PotentialCurvature result;
+  ASSIGN_OR_RETURN(result.flags_, CurvatureFromFlags(flags));
+  if (!flags.gauss_newton) return result;
+  result.slices_ = std::move(slices);
+  GaussNewtonOptions& options = result.options_;
+  options.probes = result.flags_.probes;
+  if (options.probes < 0) options.probes = NumOutputs(loss, train, examples) > kAllOutputs ? kProbes : 0;
+  options.examples = std::move(examples);
+  options.seed = flags.seed;
+  options.memory_limit = flags.options.memory_limit;
+  // Roots of means couple structures where the weights are those that the run had.
+  options.is_coupled = loss.kind == LossKind::kRmse && !checkpoint_set.are_models() && own_weights;
+  if (!result.flags_.from_run) return result;
+  const std::string unknown = UnknownDamping(checkpoint_set, result.slices_);
+  if (unknown.empty()) return result;
+  result.flags_.from_run = false;
+  result.flags_.trace = kTraceDamping;
+  PrintMessage(absl::StrCat(unknown, ": --damping=", result.flags_.Text(), " is taken"));
+  return result;
+}
+
+absl::StatusOr<GaussNewtonOptions> PotentialCurvature::At(const CheckpointSet& checkpoint_set, size_t index) const {
+  GaussNewtonOptions options = options_;
+  if (flags_.from_run) {
+    ASSIGN_OR_RETURN(options.damping, RunDamping(checkpoint_set.checkpoints[index], slices_));
+  } else if (flags_.constant > 0) {
+    options.damping.assign(slices_.back().offset + slices_.back().num_elements(), flags_.constant);
+  } else {
+    options.trace_damping = flags_.trace;
+  }
+  return options;
+}
+
+void PotentialCurvature::Describe(std::map<std::string, std::string>* settings) const {
+  (*settings)["damping"] = flags_.Text();
+  (*settings)["probes"] = absl::StrCat(options_.probes);
+  (*settings)["gauss_newton_examples"] = Sha256Hex(absl::StrJoin(options_.examples, " "));
+  if (options_.probes > 0) (*settings)["seed"] = absl::StrCat(options_.seed);
+}
+
+}  // namespace rutile

@@ -1,0 +1,45 @@
+// What the Gauss-Newton matrices of a potential's checkpoints are made of: structures, damping and probes.
+
+#ifndef RUTILE_TOOLS_TRACIN_POTENTIAL_CURVATURE_H_
+#define RUTILE_TOOLS_TRACIN_POTENTIAL_CURVATURE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/potential/data/atomic_data.h"
+#include "lib/potential/influence/gauss_newton.h"
+#include "lib/potential/model/task_options.h"
+#include "lib/task/parameter_slice.h"
+#include "tools/tracin/checkpoint_set.h"
+#include "tools/tracin/curvature_flags.h"
+#include "tools/tracin/tracin_flags.h"
+
+namespace rutile {
+
+class PotentialCurvature {
+ public:
+  // Reads the flags and prints what is taken for a damping that is unknown. slices: of the parameters; examples: the
+  // structures of `train` that count. own_weights: the terms of the loss count as in the run.
+  static absl::StatusOr<PotentialCurvature> Create(const TracinFlags& flags, const CheckpointSet& checkpoint_set,
+                                                   std::vector<ParameterSlice> slices, const LossOptions& loss,
+                                                   bool own_weights, const AtomicData& train,
+                                                   std::vector<int64_t> examples);
+
+  // Returns the options of checkpoint or model number `index` of the set.
+  absl::StatusOr<GaussNewtonOptions> At(const CheckpointSet& checkpoint_set, size_t index) const;
+  // Adds what decides the matrices to the settings of an influence file.
+  void Describe(std::map<std::string, std::string>* settings) const;
+
+ private:
+  CurvatureFlags flags_;
+  std::vector<ParameterSlice> slices_;
+  GaussNewtonOptions options_;
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_TRACIN_POTENTIAL_CURVATURE_H_

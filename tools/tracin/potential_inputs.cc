@@ -1,0 +1,39 @@
+#include "tools/tracin/potential_inputs.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
+#include "tools/common/flags/structure_flags.h"
+#include "tools/common/flags/thread_flags.h"
+
+namespace rutile {
+
+absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, const std::optional<Potential>& potential,
+                                    AtomicDataOptions options) {
+  if (potential.has_value()) options.descriptor = potential->descriptor;
+  ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
+  options.num_threads = options.preload.num_threads = ThreadsFromFlags();
+  return AtomicData::Read(inputs, options);
+}
+
+absl::Status CheckSameModels(const std::vector<std::string>& paths, const Potential& potential) {
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(const Potential model, ReadPotential(path));
+    if (model.descriptor == potential.descriptor && model.shape.hidden == potential.shape.hidden &&
+        model.shape.activation == potential.shape.activation &&
+        model.parameters.dtype() == potential.parameters.dtype() &&
+        model.feature_scaling.mean == potential.feature_scaling.mean &&
+        model.feature_scaling.scale == potential.feature_scaling.scale &&
+        model.energy_scaling.scale == potential.energy_scaling.scale &&
+        model.energy_scaling.shift == potential.energy_scaling.shift &&
+        model.atomic_energies == potential.atomic_energies && model.repulsion == potential.repulsion) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(path, ": of another model than ", paths[0],
+                                                   ": another descriptor, network, scaling or repulsion"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace rutile

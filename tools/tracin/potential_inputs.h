@@ -1,0 +1,28 @@
+// Reads and checks what influence on a potential is computed from.
+
+#ifndef RUTILE_TOOLS_TRACIN_POTENTIAL_INPUTS_H_
+#define RUTILE_TOOLS_TRACIN_POTENTIAL_INPUTS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/potential/data/atomic_data.h"
+#include "lib/potential/data/atomic_inputs.h"
+#include "lib/potential/model/potential_file.h"
+
+namespace rutile {
+
+// Reads structures, with the potential's descriptor if there is one.
+absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, const std::optional<Potential>& potential,
+                                    AtomicDataOptions options);
+
+// Models given instead of checkpoints may differ in their parameters only. INVALID_ARGUMENT naming the first that
+// differs from `potential` in more.
+absl::Status CheckSameModels(const std::vector<std::string>& paths, const Potential& potential);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_TRACIN_POTENTIAL_INPUTS_H_

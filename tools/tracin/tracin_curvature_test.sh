@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# Gauss-Newton influence and errors of structures left out, as users run them, against training again.
+set -uo pipefail
+tracin=$PWD/tools/tracin/tracin
+train=$PWD/tools/train/train
+evaluate=$PWD/tools/evaluate/evaluate
+tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
+. tools/common/tool_test.sh
+cd "$TEST_TMPDIR" || exit 1
+
+frames() { awk -v n="$1" '/^ *[0-9]+ *$/ { if (++count > n) exit } { print }' "$tio2"; }
+frames 60 > s.extxyz
+awk '/^ *[0-9]+ *$/ { ++n } n > 60 && n < 63 { print }' "$tio2" > t.extxyz
+ok() {
+  local out=$1
+  shift
+  $tracin "$@" > "$out" 2> log || fail "$*: $(cat log)"
+}
+refuses() { expect_error 1 "$1" "$tracin" "${@:2}"; }
+column() { awk -F'\t' -v c="$1" 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == c) at = i; next } { print $at }' "$2"; }
+# near A B RELATIVE: both files have the same numbers, one a line, to a share of the largest.
+near() {
+  paste "$1" "$2" | awk -v limit="$3" '
+    { a[NR] = $1; d = $1 - $2; if (d < 0) d = -d; if (d > worst) worst = d
+      s = $1 < 0 ? -$1 : $1; if (s > largest) largest = s; n = NF }
+    END { if (n != 2 || !(worst <= limit * largest) || largest == 0) { print "off by", worst, "of", largest; exit 1 } }'
+}
+
+# A linear model of energies, at its minimum: leaving out is exact, and influence is its first order.
+linear="--species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --rad_order=2 --ang_order=1 --hidden= --optimizer=lbfgs
+  --learning_rate=1 --precision=fp64 --loss=mse --force_weight=0 --validation_fraction=0 --max_epochs=400 --plot=false
+  --progress=false"
+succeeds $train $linear --output_dir=whole s.extxyz
+ok loo.tsv --mode=leave-one-out --train=s.extxyz --damping=1e-9 --term_weights=1 whole/last.safetensors
+expect_line 'Gauss-Newton matrix of .* from 60 outputs of 60 structures.*; the data decide' log
+expect_line 'leave-one-out: energy rmse: .* eV/atom; of the training set: ' log
+[ "$(head -n 1 loo.tsv | tr '\t' ' ')" = "train structure config_type atoms energy_error[eV/atom] \
+energy_error_left_out[eV/atom] loss leverage cooks_distance" ] || fail "header: $(head -n 1 loo.tsv)"
+[ "$(wc -l < loo.tsv)" = 61 ] || fail "rows: $(wc -l < loo.tsv)"
+decided=$(sed -n 's/.*the data decide \([0-9.]*\) parameters.*/\1/p' log)
+column leverage loo.tsv | awk -v d="$decided" '{ s += $1 } END { exit !(s > d - 0.06 && s < d + 0.06) }' ||
+  fail "leverages do not add up to $decided"
+: > left; : > said
+for i in 3 17 40; do
+  awk -v i="$i" '/^ *[0-9]+ *$/ { ++n } n - 1 != i { print }' s.extxyz > without.extxyz
+  awk -v i="$i" '/^ *[0-9]+ *$/ { ++n } n - 1 == i { print }' s.extxyz > one.extxyz
+  rm -rf again
+  succeeds $train $linear --output_dir=again without.extxyz
+  $evaluate again/last.safetensors one.extxyz > one.tsv 2> log || fail "evaluate: $(cat log)"
+  awk -F'\t' 'NR == 1 { for (i = 1; i <= NF; ++i) at[$i] = i; next }
+    $at["quantity"] == "energy" { print $at["rmse"] / 1000; exit }' one.tsv >> left
+  awk -F'\t' -v i="$i" 'NR > 1 && $1 == i { print $6 < 0 ? -$6 : $6 }' loo.tsv >> said
+done
+near left said 0.001 || fail "left out, and trained again without: $(paste said left)"
+
+# Networks: both losses, the damping of the run, several routes to the same numbers.
+short="--species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --hidden=4 --max_epochs=6 --keep_every_epochs=3 --plot=false
+  --progress=false"
+for loss in rmse mse huber; do
+  succeeds $train $short --loss=$loss --force_weight=0.1 --stress_weight=0.01 --output_dir=$loss s.extxyz
+  gn="--precondition=gauss-newton --train=s.extxyz --test=t.extxyz --top_k=0"
+  ok $loss.tsv $gn $loss/checkpoints/last.safetensors
+  expect_line 'last.safetensors: Gauss-Newton matrix of .*; mean damping .*, mean curvature .*; the data decide' log
+  head -n 1 $loss.tsv | grep -q 'score\[eV\]' || fail "the predicted energy: $(head -n 1 $loss.tsv)"
+  ok one.tsv $gn --threads=1 $loss/checkpoints/last.safetensors
+  cmp one.tsv $loss.tsv || fail "$loss: threads"
+  ok loo.tsv --mode=leave-one-out --train=s.extxyz $loss/checkpoints/last.safetensors
+  expect_line 'leave-one-out: force_rmse over all components: ' log
+done
+last=mse/checkpoints/last.safetensors
+ok two.tsv $gn --num_processes=2 $last && cmp two.tsv huber.tsv && fail "other runs have other scores"
+ok whole.tsv $gn $last && cmp two.tsv whole.tsv || fail "processes"
+ok blocks.tsv $gn --blocks $last
+awk -F'\t' \
+  'NR > 1 { d = $10 - $11 - $12; if (d < 0) d = -d; if (!(d <= 1e-6 * ($10 < 0 ? -$10 : $10) + 1e-12)) exit 1 }' \
+  blocks.tsv || fail "blocks do not add up"
+ok self.tsv --self --precondition=gauss-newton --train=s.extxyz --top_k=0 $last
+awk -F'\t' 'NR > 1 && !($NF >= 0) { exit 1 }' self.tsv || fail "a negative square"
+ok mean.tsv $gn mse/checkpoints/epoch-00003.safetensors mse/checkpoints/epoch-00006.safetensors
+ok params.tsv $gn --params='network.Ti.*' $last
+expect_line 'Gauss-Newton matrix of ' log
+ok probes.tsv $gn --probes=4 --seed=1 $last
+expect_line ' probes)' log
+# The difference of two energies is the difference of the scores.
+printf '1 -1\n' > w
+ok difference.tsv $gn --test_weights=w $last
+awk -F'\t' 'NR == FNR { if (FNR > 1) { at = $1 == 0 ? 1 : -1; s[$6] += at * $10 } next }
+  FNR > 1 { d = s[$4] - $8; if (d < 0) d = -d; if (d > worst) worst = d; ++n } END { exit !(n > 40 && worst < 1e-9) }' \
+  whole.tsv difference.tsv || fail "a difference: $(head -n 3 difference.tsv)"
+# A model file does not say how its run was damped.
+ok model.tsv $gn --term_weights=1,0.1 mse/best.safetensors
+expect_line 'a model file does not say how its run was damped: --damping=trace:0.1 is taken' log
+ok model.tsv $gn --term_weights=1,0.1 --damping=trace:1 mse/best.safetensors
+expect_no_line 'is taken' log
+
+# Rates by interval are sums over the steps since the checkpoint before.
+ok interval.tsv --train=s.extxyz --test=t.extxyz --top_k=0 --output=i.safetensors mse/checkpoints/epoch-*.safetensors
+ok rates.tsv --train=s.extxyz --test=t.extxyz --top_k=0 --rates=checkpoint mse/checkpoints/epoch-*.safetensors
+cmp interval.tsv rates.tsv > /dev/null && fail "--rates has no effect"
+
+refuses 'expected auto, trace:C or a number above 0' $gn --damping=0 $last
+refuses 'expected auto, trace:C or a number above 0' $gn --damping=trace $last
+refuses '--probes=-1: expected' $gn --probes=-1 $last
+refuses '--damping has no effect without' --train=s.extxyz --test=t.extxyz --damping=1 $last
+refuses '--learning_rate has no effect with --precondition=gauss-newton' $gn --learning_rate=1 $last
+refuses '--verify has no effect with --precondition=gauss-newton' $gn --verify=1 $last
+refuses '--precision=fp64' $gn --precision=fp32 $last
+refuses 'takes .* GB, and .* are allowed' $gn --max_bytes=100000 $last
+refuses 'is of one checkpoint or model, and there are 2' --mode=leave-one-out --train=s.extxyz \
+  mse/checkpoints/epoch-*.safetensors
+refuses '--test has no effect with --mode=leave-one-out' --mode=leave-one-out --train=s.extxyz --test=t.extxyz $last
+refuses '--rates has no effect with model files' --rates=interval --term_weights=1 --train=s.extxyz \
+  --test=t.extxyz mse/best.safetensors
+finish
