@@ -104,7 +104,7 @@ ForceBatch<T>::ForceBatch(const NamedTensors& batch, const AtomicData& data) : d
   }
   force_sampled = Values<bool>(batch, "force_sampled", a);
   num_sampled = Values<int64_t>(batch, "num_sampled", b);
-  num_labeled = batch.At("num_labeled").values<double>()[0];
+  sampled_share = batch.At("sampled_share").values<double>()[0];
   has_stress = Values<bool>(batch, "has_stress", b);
   stress = Values<double>(batch, "stress", 9 * b);
   if (batch.Has("feature")) feature = batch.At("feature").values<T>();
@@ -164,8 +164,7 @@ absl::Status ForceBatchMaker::Make(absl::Span<const int64_t> examples, NamedTens
   double* const volume = Reuse<double>(batch, "volume", {b});
   bool* const force_sampled = ReuseRows<bool>(batch, "force_sampled", {a});
   double* const stress = Reuse<double>(batch, "stress", {b, 3, 3});
-  double* const num_labeled = Reuse<double>(batch, "num_labeled", {1});
-  *num_labeled = 0;
+  *Reuse<double>(batch, "sampled_share", {1}) = sampler_ == nullptr ? 1 : sampler_->share();
   T* const feature = any_feature || batch->Has("feature") ? ReuseRows<T>(batch, "feature", {a, f}) : nullptr;
   for (int64_t e = 0; e < b; ++e) {
     const int64_t s = examples[e], first = atom_offset[e], n = data_.num_atoms(s);
@@ -174,7 +173,6 @@ absl::Status ForceBatchMaker::Make(absl::Span<const int64_t> examples, NamedTens
     target[e] = has_energy[e] ? model_.targets()[s] : 0;  // NaN would survive a weight of 0
     weight[e] = data_.weight(s);
     std::memcpy(species + first, data_.species(s).data(), n);
-    if (!data_.force(s).empty()) *num_labeled += static_cast<double>(n);
     if (num_sampled[e] > 0) {
       const absl::Span<const uint8_t> sampled = sampler_->sampled(s);
       for (int64_t i = 0; i < n; ++i) force_sampled[first + i] = sampled.empty() || sampled[i] != 0;

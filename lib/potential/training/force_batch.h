@@ -36,7 +36,7 @@ struct ForceBatch {
   absl::Span<const double> volume;        // [B] Angstrom^3; 0 where there is none
   absl::Span<const bool> force_sampled;   // [A] atoms whose forces are learned
   absl::Span<const int64_t> num_sampled;  // [B] number of atoms whose forces are learned
-  double num_labeled = 0;                 // atoms with forces in the batch, sampled or not
+  double sampled_share = 1;               // ForceSampler::share
   absl::Span<const bool> has_stress;      // [B] structures whose stress is learned
   absl::Span<const double> stress;        // [B, 3, 3] eV/Angstrom^3
   absl::Span<const T> feature;            // [A, F] not scaled

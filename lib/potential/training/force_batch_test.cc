@@ -101,9 +101,10 @@ TEST(ForceBatchTest, StructuresWithoutSampledForcesTakeTheirFeatures) {
   setup.Make(examples, false, &batch);
   const ForceBatch<double> view(batch, *setup.data);
   int64_t sampled = 0;
-  double labeled = 0;
+  double atoms = 0, labeled = 0;
   for (int64_t e = 0; e < 40; ++e) {
     labeled += static_cast<double>(view.num_atoms(e));
+    atoms += static_cast<double>(view.num_sampled[e]);
     EXPECT_EQ(view.has_geometry[e], view.num_sampled[e] > 0);
     sampled += view.has_geometry[e];
     if (view.has_geometry[e]) continue;
@@ -114,7 +115,11 @@ TEST(ForceBatchTest, StructuresWithoutSampledForcesTakeTheirFeatures) {
     EXPECT_EQ(ForceBatch<double>(whole, *setup.data).geometry(e).pairs.num_pairs(), 0);
   }
   EXPECT_EQ(sampled, 10);
-  EXPECT_EQ(view.num_labeled, labeled);
+  // The share is that of the training set, which these are, whatever a batch holds of it.
+  EXPECT_EQ(view.sampled_share, atoms / labeled);
+  NamedTensors two;
+  setup.Make({3, 8}, false, &two);
+  EXPECT_EQ(ForceBatch<double>(two, *setup.data).sampled_share, atoms / labeled);
 }
 
 }  // namespace

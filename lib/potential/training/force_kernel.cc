@@ -185,10 +185,7 @@ void AddStructureSums(const LossOptions& loss, const ForceBatch<T>& batch,
 
 template <typename T>
 double ForceCountScale(const LossOptions& loss, const ForceBatch<T>& batch) {
-  if (!loss.force_scale_unbiased || batch.num_labeled == 0) return 1;
-  double sampled = 0;
-  for (const int64_t n : batch.num_sampled) sampled += static_cast<double>(n);
-  return sampled / batch.num_labeled;
+  return loss.force_scale_unbiased ? batch.sampled_share : 1;
 }
 
 template double ForceCountScale(const LossOptions&, const ForceBatch<float>&);

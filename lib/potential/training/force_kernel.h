@@ -31,8 +31,9 @@
 
 namespace rutile {
 
-// The factor on the count of sampled force components: the share of the batch's forces that is sampled if
+// The factor on the count of sampled force components: the share of the training set's forces that the epoch samples if
 // LossOptions::force_scale_unbiased is set, so that the root of the mean is divided by the root of that share; else 1.
+// The share of each batch would not add up: two batches in a step would not be one large batch.
 template <typename T>
 double ForceCountScale(const LossOptions& loss, const ForceBatch<T>& batch);
 

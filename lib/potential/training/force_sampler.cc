@@ -32,6 +32,7 @@ void ForceSampler::StartEpoch(int64_t epoch) {
 
 void ForceSampler::TakeAll() {
   for (const int64_t s : pool_) num_sampled_[s] = atom_offset_[s + 1] - atom_offset_[s];
+  share_ = 1;
   window_ = -1;  // so that the next epoch draws its sample again
 }
 
@@ -42,16 +43,23 @@ void ForceSampler::Draw(int64_t window) {
   const std::vector<int64_t> order =
       RandomPermutation(units, RandomStream(options_.seed, "force sample", static_cast<uint64_t>(window)));
   for (const int64_t s : pool_) num_sampled_[s] = 0;
-  if (!by_atoms) {
+  if (by_atoms) {
+    TakeAtoms(absl::MakeConstSpan(order).subspan(0, wanted));
+  } else {
     for (int64_t k = 0; k < wanted; ++k) {
       const int64_t s = pool_[order[k]];
       num_sampled_[s] = atom_offset_[s + 1] - atom_offset_[s];
     }
-    return;
   }
+  int64_t sampled = 0;
+  for (const int64_t s : pool_) sampled += num_sampled_[s];
+  share_ = pool_atoms_ == 0 ? 1 : static_cast<double>(sampled) / static_cast<double>(pool_atoms_);
+}
+
+void ForceSampler::TakeAtoms(absl::Span<const int64_t> wanted) {
   mask_.assign(atom_offset_.back(), 0);
-  std::vector<uint8_t> chosen(units);
-  for (int64_t k = 0; k < wanted; ++k) chosen[order[k]] = 1;
+  std::vector<uint8_t> chosen(pool_atoms_);
+  for (const int64_t atom : wanted) chosen[atom] = 1;
   int64_t unit = 0;
   for (const int64_t s : pool_) {
     for (int64_t a = atom_offset_[s]; a < atom_offset_[s + 1]; ++a) {

@@ -27,15 +27,20 @@ class ForceSampler {
   // for these atoms; empty when all or none are.
   int64_t num_sampled(int64_t s) const { return num_sampled_[s]; }
   absl::Span<const uint8_t> sampled(int64_t s) const;
+  // The share of the training set's atoms with forces whose forces are learned; 1 if there are none.
+  double share() const { return share_; }
 
  private:
   void Draw(int64_t window);
+  // Samples these atoms of those of pool_, counted through.
+  void TakeAtoms(absl::Span<const int64_t> wanted);
 
   const ForceSamplingOptions options_;
   std::vector<int64_t> atom_offset_;  // [S + 1]
   std::vector<int64_t> pool_;         // indices of training structures with forces
   int64_t pool_atoms_ = 0;
   int64_t window_ = -1;
+  double share_ = 1;
   std::vector<int64_t> num_sampled_;  // [S]
   std::vector<uint8_t> mask_;         // [A], only when sampling by atoms
 };

@@ -388,7 +388,8 @@ TEST(ForceTaskTest, ResamplesForcesByEpochAndEvaluatesAll) {
   EXPECT_EQ(GradientsOf(*task, parameters, {validation}).sums.count[1], components);
 }
 
-// As in aenet-python's option, the root of the mean is divided by the root of the sampled share.
+// As in aenet-python's option, the root of the mean is divided by the root of the sampled share, which is that of the
+// training set: two halves of a batch add up to the batch.
 TEST(ForceTaskTest, ForceScaleUnbiasedDividesByTheRootOfTheShare) {
   const AtomicData data = Tio2();
   AtomisticTaskOptions options = Options(1, 0);
@@ -403,6 +404,9 @@ TEST(ForceTaskTest, ForceScaleUnbiasedDividesByTheRootOfTheShare) {
   for (int64_t s = 0; s < 100; ++s) labeled += 3.0 * static_cast<double>(data.num_atoms(s));
   EXPECT_NEAR(scaled->CombineTerms(b.sums).value,
               plain->CombineTerms(a.sums).value / std::sqrt(a.sums.count[1] / labeled), 1e-12);
+  std::vector<int64_t> rest = Range(100);
+  rest.erase(rest.begin(), rest.begin() + 37);
+  ExpectNear(GradientsOf(*scaled, parameters, {Range(37), rest}), b, 1e-12);
   NamedTensors batch;
   ASSERT_TRUE(scaled->MakeBatch({1, 2, 3, 4, 5, 6, 7}, &batch).ok());
   const absl::Status status = CheckGradients(*scaled, parameters, batch);
