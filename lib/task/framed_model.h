@@ -30,7 +30,8 @@ class FramedModel {
   virtual bool FrameDependsOn(absl::string_view option) const = 0;
   // Replaces *parameters [P], which were trained in the frame `then`, by those with which this task's model predicts
   // the same, to rounding. The map is affine, so that it may be applied to averages of parameters as well.
-  // INVALID_ARGUMENT saying what differs if there are no such parameters, or if `then` is no frame of such a model.
+  // INVALID_ARGUMENT saying what differs if there are no such parameters, or if `then` is no frame of such a model;
+  // FAILED_PRECONDITION if a new run cannot begin from that model either.
   virtual absl::Status CarryOver(const ModelFrame& then, Tensor* parameters) const = 0;
 };
 

@@ -257,6 +257,15 @@ bool MayChange(absl::string_view option) {
   return row != nullptr && row->on_resume == OnResume::kMayChange;
 }
 
+std::string ForbiddenChanges(absl::Span<const ConfigChange> changes, absl::Span<const std::string> overrides) {
+  if (Contains(overrides, "all")) return "";
+  std::vector<std::string> texts;
+  for (const ConfigChange& change : changes) {
+    if (!MayChange(change.name) && !Overrides(overrides, change.name)) texts.push_back(Explain(change));
+  }
+  return absl::StrJoin(texts, "; ");
+}
+
 absl::Status CheckChanges(absl::Span<const ConfigChange> changes, absl::Span<const std::string> overrides) {
   for (const ConfigChange& change : changes) {
     if (change.name != kNames) continue;
@@ -264,15 +273,12 @@ absl::Status CheckChanges(absl::Span<const ConfigChange> changes, absl::Span<con
         "the data have other names than those of the run to resume, or in another order, and rows of embeddings would "
         "go to other names; give the same, or start a new run with --init_from, which takes rows by name");
   }
-  if (Contains(overrides, "all")) return absl::OkStatus();
+  const std::string text = ForbiddenChanges(changes, overrides);
+  if (text.empty()) return absl::OkStatus();
   std::vector<std::string> names;
-  std::string text;
   for (const ConfigChange& change : changes) {
-    if (MayChange(change.name) || Overrides(overrides, change.name)) continue;
-    names.push_back(change.name);
-    absl::StrAppend(&text, names.size() > 1 ? "; " : "", Explain(change));
+    if (!MayChange(change.name) && !Overrides(overrides, change.name)) names.push_back(change.name);
   }
-  if (names.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(text, "; give the same, or --override=", absl::StrJoin(names, ","),
                                                     " to go on all the same, or start a new run"));
 }
@@ -311,8 +317,11 @@ ResetOnResume PartsToReset(absl::Span<const ConfigChange> changes) {
     const bool comes_or_goes = change.before == "not set" || change.after == "not set";
     if (MayChange(name)) continue;
     if (const SettingInfo* row = FindRow(name); row != nullptr) AddParts(*row, comes_or_goes, &parts);
-    // Rows of tasks are not known here. All that a task says of itself decides what its model is measured by.
+    // Rows of tasks are not known here. All that a task says of itself decides what its model is measured by and, but
+    // for the choice of kernels, may decide what it learns from: sums of both losses would be of neither.
     parts.judgment |= change.of_task;
+    parts.loss |= name == "data" || (change.of_task && name != kKernelChoice);
+    parts.epoch |= parts.loss;
     parts.task |= name == kKernelChoice;
   }
   return parts;

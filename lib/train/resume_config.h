@@ -41,6 +41,8 @@ absl::StatusOr<std::vector<ConfigChange>> ConfigChanges(absl::string_view then, 
 // min_learning_rate. (Limits, logs, files, threads and how a step is computed are not part of it.)
 bool MayChange(absl::string_view option);
 
+// Tells all that may not change and is not among `overrides`, for a message; "" if there is nothing.
+std::string ForbiddenChanges(absl::Span<const ConfigChange> changes, absl::Span<const std::string> overrides);
 // FAILED_PRECONDITION naming all that may not change and is not among `overrides` ("all": everything is). An override
 // may have the name that an option had in an older version.
 absl::Status CheckChanges(absl::Span<const ConfigChange> changes, absl::Span<const std::string> overrides);
@@ -51,7 +53,8 @@ absl::Status CheckSameConfig(absl::string_view then, absl::string_view now);
 
 // Parts of a run's state that mean nothing once an option has changed, so that they begin anew.
 struct ResetOnResume {
-  bool epoch = false;      // its order or its batches: the epoch begins again
+  bool epoch = false;      // its order, its batches or its loss: the epoch begins again
+  bool loss = false;       // what an example's errors counted, and how many they were
   bool optimizer = false;  // its moments
   bool schedule = false;   // plateau's memory
   bool judgment = false;   // values are not comparable: the best model, early stopping, the best checkpoints

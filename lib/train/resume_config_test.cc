@@ -206,9 +206,9 @@ TEST(ResumeConfigTest, OverridesOfManyOptions) {
 TEST(ResumeConfigTest, WhatBeginsAnew) {
   const auto parts = [](std::initializer_list<ConfigChange> changes) {
     const ResetOnResume p = PartsToReset(changes);
-    return absl::StrCat(p.epoch ? "epoch " : "", p.optimizer ? "optimizer " : "", p.schedule ? "schedule " : "",
-                        p.judgment ? "judgment " : "", p.ema ? "ema " : "", p.average_best ? "average " : "",
-                        p.task ? "task " : "");
+    return absl::StrCat(p.epoch ? "epoch " : "", p.loss ? "loss " : "", p.optimizer ? "optimizer " : "",
+                        p.schedule ? "schedule " : "", p.judgment ? "judgment " : "", p.ema ? "ema " : "",
+                        p.average_best ? "average " : "", p.task ? "task " : "");
   };
   EXPECT_FALSE(PartsToReset({}).finished);
   const std::vector<ConfigChange> rate = {{"learning_rate", "1", "2"}};  // any change may give more to do
@@ -223,10 +223,10 @@ TEST(ResumeConfigTest, WhatBeginsAnew) {
   EXPECT_EQ(parts({{"ema_decay", "not set", "2"}}), "ema ");
   EXPECT_EQ(parts({{"average_best", "1", "2"}}), "average ");
   EXPECT_EQ(parts({{"monitor", "1", "2"}}), "judgment ");
-  EXPECT_EQ(parts({{"loss", "1", "2", /*of_task=*/true}}), "judgment ");
-  EXPECT_EQ(parts({{"data", "", "other"}}), "epoch judgment task ");
+  EXPECT_EQ(parts({{"loss", "1", "2", /*of_task=*/true}}), "epoch loss judgment ");
+  EXPECT_EQ(parts({{"data", "", "other"}}), "epoch loss judgment task ");
   EXPECT_EQ(parts({{"precision", "1", "2"}}), "optimizer ");
-  EXPECT_EQ(parts({{"precision", "1", "2", /*of_task=*/true}}), "optimizer judgment ");
+  EXPECT_EQ(parts({{"precision", "1", "2", /*of_task=*/true}}), "epoch loss optimizer judgment ");
   EXPECT_EQ(parts({{"parameter_groups", "1", "2"}}), "optimizer ");
   EXPECT_EQ(parts({{"compile_preset", "1", "2", /*of_task=*/true}}), "judgment task ");
 }

@@ -47,8 +47,7 @@ class Search {
   Search(const Task& task, const RunDirectory& directory) : task_(task), directory_(directory) {}
 
   absl::StatusOr<Checkpoint> Load(const std::string& path) const {
-    return LoadCheckpoint(path, task_.parameter_slices(), task_.parameter_dtype(),
-                          static_cast<int>(task_.terms().size()));
+    return LoadCheckpoint(path, task_.parameter_slices(), task_.parameter_dtype());
   }
 
   // Loads the newest whole checkpoint other than `but` and sets *path. NOT_FOUND if there is none.
@@ -121,12 +120,19 @@ std::string DataChange(const Checkpoint& then, const Checkpoint& now) {
   return "the inputs are not the files that the run to resume had, though they hold as many examples";
 }
 
-void Forget(const ResetOnResume& parts, Checkpoint* state, std::vector<std::string>* messages) {
-  if (parts.epoch && state->batch > 0) {
-    messages->push_back(absl::StrCat("epoch ", state->epoch + 1, " begins again, as its batches are others"));
+void Forget(const ResetOnResume& parts, size_t num_terms, Checkpoint* state, std::vector<std::string>* messages) {
+  if (parts.epoch) {
+    if (state->batch > 0) {
+      messages->push_back(
+          absl::StrCat("epoch ", state->epoch + 1, " begins again, as its batches or its loss are others"));
+    }
     state->batch = 0;
-    state->epoch_sums = TermSums(static_cast<int>(state->epoch_sums.sum.size()));
+    state->epoch_sums = TermSums(static_cast<int>(num_terms));
     state->sampling_weight.clear();
+  }
+  if (parts.loss) {
+    state->loss_weight.assign(num_terms, 0);
+    state->loss_count.clear();
   }
   if (parts.optimizer) messages->push_back("the optimizer begins without memory");
   if (parts.judgment) {
@@ -195,24 +201,29 @@ absl::Status CarryOver(const Task& task, absl::Span<const ConfigChange> changes,
   const bool is_changed = change != changes.end();
   if (!is_changed && state.frame.empty()) return absl::OkStatus();
   if (SameFrame(state.frame, now, /*nearly=*/!is_changed)) return absl::OkStatus();
-  const auto refuse = [&](absl::string_view why) {
+  const auto refuse = [&](absl::string_view why, bool can_begin) {
     const std::string other = !is_changed              ? "the scales of this version of rutile"
                               : change->name == "data" ? "other data"
                                                        : absl::StrCat("another ", change->name);
     return absl::FailedPreconditionError(
         absl::StrCat("with ", other, " the model is another, and the run's cannot be carried over: ", why,
-                     "; give what the run had, or start a new run with --init_from and its last.safetensors"));
+                     can_begin ? "; give what the run had, or start a new run with --init_from and its last.safetensors"
+                               : "; give what the run had, or start a new run without it, as --init_from needs the "
+                                 "same, too"));
   };
-  if (state.frame.empty()) return refuse("the checkpoint is of a version that did not record its scales");
+  if (state.frame.empty()) {
+    return refuse("the checkpoint is of a version that did not record its scales", /*can_begin=*/true);
+  }
   for (const auto& [name, tensor] : state.optimizer) {
-    if (absl::EndsWith(name, ".z")) return refuse("a group of its parameters has a schedule-free optimizer");
+    if (!absl::EndsWith(name, ".z")) continue;
+    return refuse("a group of its parameters has a schedule-free optimizer", /*can_begin=*/true);
   }
   if (!start->new_parts.optimizer) RETURN_IF_ERROR(StartAtTheModel(&state));
   start->new_parts.optimizer = start->new_parts.average_best = true;
   for (Tensor* parameters : {&state.parameters, &state.best_parameters, &state.ema_parameters}) {
     if (parameters->num_elements() == 0) continue;
     if (const absl::Status status = framed->CarryOver(state.frame, parameters); !status.ok()) {
-      return refuse(status.message());
+      return refuse(status.message(), /*can_begin=*/!absl::IsFailedPrecondition(status));
     }
   }
   start->messages.push_back(
@@ -225,7 +236,7 @@ absl::Status CarryOver(const Task& task, absl::Span<const ConfigChange> changes,
 std::string Describe(absl::Span<const ConfigChange> changes) {
   return absl::StrJoin(changes, "; ", [](std::string* out, const ConfigChange& change) {
     absl::StrAppend(out, change.name == "data"
-                             ? "other data"
+                             ? kOtherData
                              : absl::StrCat(change.name, " is ", change.after, ", was ", change.before));
   });
 }
@@ -237,7 +248,14 @@ absl::Status AcceptChanges(const Task& task, const Checkpoint& now, const Traine
   RETURN_IF_ERROR(CheckOverrides(state.config, now.config, options.overrides));
   ASSIGN_OR_RETURN(std::vector<ConfigChange> changes, ConfigChanges(state.config, now.config));
   if (const std::string change = DataChange(state, now); !change.empty()) changes.push_back({"data", "", change});
-  RETURN_IF_ERROR(CheckChanges(changes, options.overrides));
+  if (const absl::Status permitted = CheckChanges(changes, options.overrides); !permitted.ok()) {
+    // Nobody is sent to --override with what it cannot do. The trial has tensors of its own, which are replaced whole.
+    StartingState trial = *start;
+    const absl::Status possible = CarryOver(task, changes, now.frame, &trial);
+    if (possible.ok() || permitted.code() != possible.code()) return permitted;
+    return absl::FailedPreconditionError(
+        absl::StrCat(ForbiddenChanges(changes, options.overrides), "; ", possible.message()));
+  }
   for (const ConfigChange& change : changes) {
     start->messages.push_back(
         change.before.empty() ? change.after
@@ -248,7 +266,7 @@ absl::Status AcceptChanges(const Task& task, const Checkpoint& now, const Traine
   RETURN_IF_ERROR(CarryOver(task, changes, now.frame, start));
   if (!changes.empty()) absl::StrAppend(&state.changes, "step ", state.step, ": ", Describe(changes), "\n");
   state.frame = now.frame;
-  Forget(start->new_parts, &state, &start->messages);
+  Forget(start->new_parts, task.terms().size(), &state, &start->messages);
   state.config = now.config;
   state.data = now.data;
   state.seed = now.seed;
@@ -296,6 +314,12 @@ absl::StatusOr<StartingState> ResumedState(const Task& task, const RunPlan& plan
     return absl::Status(changes.code(), absl::StrCat(directory.path(), ": ", changes.message()));
   }
   Checkpoint& state = start.state;
+  if (state.epoch_sums.sum.size() != task.terms().size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(start.path, ": its loss has ", state.epoch_sums.sum.size(), " terms, that asked for ",
+                     task.terms().size(), ", and the checkpoint does not say which they are: resume with the weights ",
+                     "that the run had, or start a new run, with --init_from"));
+  }
   if (state.batch > plan.num_batches) {
     return absl::InvalidArgumentError(
         absl::StrCat(start.path, ": batch ", state.batch, " of ", plan.num_batches, "; the file is damaged"));

@@ -28,6 +28,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class StartingStateTest : public ::testing::Test {
  protected:
@@ -139,6 +140,7 @@ class FramedToy : public ToyTask, public FramedModel {
   absl::Status CarryOver(const ModelFrame& then, Tensor* parameters) const override {
     const double before = then.tensors.At("scale").ToDoubles()[0];
     if (before < 0) return absl::InvalidArgumentError("a negative scale");
+    if (before == 0) return absl::FailedPreconditionError("no scale");
     std::vector<double> values = parameters->ToDoubles();
     for (double& value : values) value *= scale_ / before;
     *parameters = Tensor::Of(values);
@@ -198,6 +200,27 @@ TEST_F(FramedStateTest, WhatLeavesTheModelAloneLeavesItsBits) {
   EXPECT_FALSE(start->new_parts.optimizer);
 }
 
+// A loss of more terms or of other ones has other sums, and what an example counted under it nobody knows yet.
+TEST_F(FramedStateTest, AnotherLossBeginsItsEpochAgain) {
+  before_ = WithParameters(8);
+  before_.epoch = 1;
+  before_.batch = 1;
+  before_.epoch_sums = TermSums(1);
+  before_.loss_weight = {0.5};
+  before_.loss_count = {3};
+  after_.filter = "none";
+  EXPECT_THAT(GoOn().status(), ErrorNames(absl::StatusCode::kInvalidArgument, {"1 terms", "2"}));
+  after_.loss = "rmse";
+  const absl::StatusOr<StartingState> start = GoOn();
+  ASSERT_TRUE(start.ok()) << start.status();
+  EXPECT_EQ(start->state.batch, 0);
+  EXPECT_EQ(start->state.epoch, 1);
+  EXPECT_THAT(start->state.epoch_sums.sum, ElementsAre(0, 0));
+  EXPECT_THAT(start->state.loss_weight, ElementsAre(0, 0));
+  EXPECT_THAT(start->state.loss_count, ElementsAre());
+  EXPECT_THAT(start->messages, Contains(HasSubstr("epoch 2 begins again")));
+}
+
 TEST_F(FramedStateTest, ARunThatChangesNothingKeepsItsBits) {
   before_ = WithParameters(8 * (1 + 1e-9));
   after_.filter = "none";
@@ -237,6 +260,15 @@ TEST_F(FramedStateTest, WhatCannotBeCarriedOverIsRefused) {
   before_ = NewState(FramedToy(-1), Plan());
   EXPECT_THAT(GoOn().status(),
               ErrorNames(absl::StatusCode::kFailedPrecondition, {"another filter", "a negative scale"}));
+  // Whoever would be refused with --override is not sent there, nor to --init_from where that is refused, too.
+  options_.overrides.clear();
+  EXPECT_THAT(GoOn().status(),
+              ErrorNames(absl::StatusCode::kFailedPrecondition, {"a negative scale", "--init_from and"}));
+  before_ = NewState(FramedToy(0), Plan());
+  const absl::Status none = GoOn().status();
+  EXPECT_THAT(none, ErrorNames(absl::StatusCode::kFailedPrecondition, {"no scale", "give what the run had", "too"}));
+  EXPECT_THAT(std::string(none.message()), Not(HasSubstr("--override")));
+  options_.overrides = {"all"};
   before_ = old;
   before_.optimizer.Set("group1.z", Tensor::Of<double>({1}));
   EXPECT_THAT(GoOn().status(), ErrorNames(absl::StatusCode::kFailedPrecondition, {"schedule-free"}));
@@ -338,7 +370,7 @@ TEST_F(StartingStateTest, OverridesAreNamed) {
                                    "32; give the same, or --override=seed,batch_size to go on all the same"));
   options_.overrides = {"seed"};
   EXPECT_THAT(Message(),
-              HasSubstr("batch_size is 7, but the run to resume has 32; give the same, or --override=batch_"));
+              HasSubstr(": batch_size is 7, but the run to resume has 32; give the same, or --override=batch_size "));
   options_.overrides = {"seed", "size"};
   EXPECT_THAT(Message(), HasSubstr("override: \"size\" is no option of this run or the one to resume; there are all"));
   for (const std::vector<std::string>& overrides :
@@ -370,6 +402,7 @@ TEST_F(StartingStateTest, OtherDataAreNoticed) {
   EXPECT_EQ(resumed->state.data_sha256, "b");
   EXPECT_EQ(resumed->state.best_epoch, 0);  // losses cannot be compared
   EXPECT_TRUE(resumed->new_parts.judgment);
+  EXPECT_TRUE(WentOnWithOtherData(resumed->state.changes));
   options_.data_sha256 = "";  // a stream: unknown
   options_.overrides.clear();
   EXPECT_EQ(Resume()->state.data_sha256, "a");

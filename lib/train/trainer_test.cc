@@ -258,7 +258,7 @@ TEST(TrainerInterruptTest, FinishesTheStepAndWritesACheckpoint) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("in epoch 2; the checkpoint is " + dir));
   ToyTask task({});
   const Checkpoint checkpoint =
-      LoadCheckpoint(RunDirectory(dir).checkpoint(), task.parameter_slices(), DType::kF64, 2).value();
+      LoadCheckpoint(RunDirectory(dir).checkpoint(), task.parameter_slices(), DType::kF64).value();
   EXPECT_EQ(checkpoint.step, 10);
   EXPECT_EQ(checkpoint.epoch, 1);
   EXPECT_EQ(checkpoint.batch, 3);
@@ -312,7 +312,7 @@ TEST(TrainerDirectoryTest, KeepsCheckpointsWhenAsked) {
   EXPECT_TRUE(FileExists(run.epoch_checkpoint(2)));
   EXPECT_TRUE(FileExists(run.epoch_checkpoint(4)));
   ToyTask task({});
-  const Checkpoint kept = LoadCheckpoint(run.epoch_checkpoint(4), task.parameter_slices(), DType::kF64, 2).value();
+  const Checkpoint kept = LoadCheckpoint(run.epoch_checkpoint(4), task.parameter_slices(), DType::kF64).value();
   EXPECT_EQ(kept.epoch, 4);
   EXPECT_GT(kept.loss_weight[0], 0);
 }

@@ -59,7 +59,7 @@ absl::StatusOr<TrainResult> TrainNoisyToy(const TrainerOptions& options, const s
 }
 
 Checkpoint LoadToyCheckpoint(const std::string& path) {
-  return LoadCheckpoint(path, ToyTask({}).parameter_slices(), DType::kF64, 2).value();
+  return LoadCheckpoint(path, ToyTask({}).parameter_slices(), DType::kF64).value();
 }
 
 Checkpoint LastCheckpoint(const std::string& directory) {

@@ -98,7 +98,11 @@ PYTHON
 run part $descriptor $zbl --max_epochs=1 "$tio2"
 run part $descriptor $zbl --max_epochs=3 --resume "$tio2"
 equal ref part
-refuses 'zbl' $train $small $descriptor --zbl=1,2 --max_epochs=4 --resume --output_dir=part "$tio2"
+# Neither --override nor --init_from can do it, and neither is offered.
+refuses 'zbl is "1,2", but the run to resume has "1,2.4"; .*networks learned what it left; give what the run had, or' \
+  $train $small $descriptor --zbl=1,2 --max_epochs=4 --resume --output_dir=part "$tio2"
+expect_no_line 'override' err
+expect_line 'start a new run without it, as --init_from needs the same, too' err
 refuses 'zbl' $train $small $descriptor --max_epochs=4 --resume --output_dir=part "$tio2"
 refuses 'zbl' $train $small $descriptor $zbl --max_epochs=4 --resume --output_dir=bare "$tio2"
 refuses 'zbl' $train $small $descriptor --zbl=1,2 --override=zbl --max_epochs=4 --resume --output_dir=part "$tio2"

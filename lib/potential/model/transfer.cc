@@ -254,6 +254,7 @@ absl::StatusOr<Transfer> TransferParameters(const Potential& from, const Potenti
 }
 
 absl::StatusOr<Tensor> CarryParametersOver(const Potential& from, const Potential& to) {
+  if (const absl::Status fits = CheckFits(from, to); !fits.ok()) return absl::FailedPreconditionError(fits.message());
   if (from.descriptor.species() != to.descriptor.species()) {
     return absl::InvalidArgumentError(absl::StrCat("its species are ", Symbols(from.descriptor.species()),
                                                    ", those here ", Symbols(to.descriptor.species()),

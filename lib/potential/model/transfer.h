@@ -36,8 +36,9 @@ struct Transfer {
 absl::StatusOr<Transfer> TransferParameters(const Potential& from, const Potential& to);
 
 // Returns from.parameters under the scaling of `to`, [P] of their type, so that both predict the same energies and
-// forces, to rounding, for all structures. INVALID_ARGUMENT where that cannot be: the errors of TransferParameters,
-// other species or another order of them, features that count in `from` and do not vary under `to`.
+// forces, to rounding, for all structures. INVALID_ARGUMENT where that cannot be: other species or another order of
+// them, features that count in `from` and do not vary under `to`. FAILED_PRECONDITION where TransferParameters refuses,
+// too: another descriptor, other layers, another activation or repulsion.
 absl::StatusOr<Tensor> CarryParametersOver(const Potential& from, const Potential& to);
 
 }  // namespace rutile

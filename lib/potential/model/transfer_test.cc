@@ -174,7 +174,10 @@ TEST(CarryParametersOverTest, RefusesWhatWouldPredictOtherwise) {
               ErrorNames(absl::StatusCode::kInvalidArgument, {"1 features", "Ti"}));
   to = Make({22, 8}, 2);
   to.shape.activation = Activation::kSilu;
-  EXPECT_THAT(CarryParametersOver(from, to).status(), ErrorNames(absl::StatusCode::kInvalidArgument, {"tanh", "silu"}));
+  // Of such a model a new run cannot begin either.
+  EXPECT_THAT(CarryParametersOver(from, to).status(),
+              ErrorNames(absl::StatusCode::kFailedPrecondition, {"tanh", "silu"}));
+  EXPECT_FALSE(TransferParameters(from, to).ok());
 }
 
 // Networks learned what the repulsion left of the labels.
@@ -188,7 +191,7 @@ TEST(TransferTest, NeedsTheSameRepulsionOfSharedSpecies) {
   to.repulsion = from.repulsion;
   EXPECT_TRUE(TransferParameters(from, to).ok());
   to.repulsion.outer = {1, 1, 1, 1.5};
-  EXPECT_FALSE(CarryParametersOver(from, to).ok());
+  EXPECT_EQ(CarryParametersOver(from, to).status().code(), absl::StatusCode::kFailedPrecondition);
   // In another order, and with one more species, of which the model knows nothing.
   Potential more = Make({1, 8, 22}, 3);
   more.repulsion = {std::vector<double>(9, 0.5), {2, 2, 2, 2, 1.5, 1, 2, 1, 1}};

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/base/random.h"
@@ -83,9 +84,9 @@ absl::Status ReadVector(const NamedTensors& tensors, absl::string_view name, int
   return absl::OkStatus();
 }
 
-absl::StatusOr<Checkpoint> FromFile(const TensorFile& file, absl::Span<const ParameterSlice> slices, DType dtype,
-                                    int num_terms) {
+absl::StatusOr<Checkpoint> FromFile(const TensorFile& file, absl::Span<const ParameterSlice> slices, DType dtype) {
   const NamedTensors& tensors = file.tensors;
+  const int64_t num_terms = tensors.At("term_sum").num_elements();
   Checkpoint checkpoint;
   RETURN_IF_ERROR(ReadScalar(tensors, "seed", &checkpoint.seed));
   RETURN_IF_ERROR(ReadScalar(tensors, "epoch", &checkpoint.epoch));
@@ -275,17 +276,35 @@ absl::Status SaveCheckpoint(absl::string_view path, const Checkpoint& checkpoint
   return WriteTensorFile(path, metadata, tensors);
 }
 
-absl::StatusOr<Checkpoint> LoadCheckpoint(absl::string_view path, absl::Span<const ParameterSlice> slices, DType dtype,
-                                          int num_terms) {
+absl::StatusOr<Checkpoint> LoadCheckpoint(absl::string_view path, absl::Span<const ParameterSlice> slices,
+                                          DType dtype) {
   const ProfileScope scope(Stage::kCheckpoint);
   ASSIGN_OR_RETURN(const TensorFile file, ReadWhole(path));
   RETURN_IF_ERROR(CheckSchema(CheckpointSchema(), file).status());
-  absl::StatusOr<Checkpoint> checkpoint = FromFile(file, slices, dtype, num_terms);
+  absl::StatusOr<Checkpoint> checkpoint = FromFile(file, slices, dtype);
   if (checkpoint.ok()) return checkpoint;
   return absl::InvalidArgumentError(absl::StrCat(
       path, ": ", checkpoint.status().message(),
-      "; it was made for another model or another loss: resume with the options that it had, or start a new "
-      "run, with init_from where the layers are the same"));
+      "; it was made for another model: resume with the options that it had, or start a new run, with init_from where "
+      "the layers are the same"));
+}
+
+bool WentOnWithOtherData(absl::string_view changes) {
+  for (const absl::string_view line : absl::StrSplit(changes, '\n', absl::SkipEmpty())) {
+    const size_t text = line.find(": ");  // after "step 12"
+    if (text == absl::string_view::npos) continue;
+    for (const absl::string_view change : absl::StrSplit(line.substr(text + 2), "; ")) {
+      if (change == kOtherData) return true;
+    }
+  }
+  return false;
+}
+
+absl::StatusOr<std::string> ReadCheckpointChanges(absl::string_view path) {
+  ASSIGN_OR_RETURN(const TensorFile file, ReadWhole(path));
+  RETURN_IF_ERROR(CheckSchema(CheckpointSchema(), file).status());
+  const auto changes = file.metadata.find("changes");
+  return changes == file.metadata.end() ? "" : changes->second;
 }
 
 absl::StatusOr<ModelFrame> ReadCheckpointFrame(absl::string_view path) {

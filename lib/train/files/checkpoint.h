@@ -77,9 +77,14 @@ absl::Status SaveCheckpoint(absl::string_view path, const Checkpoint& checkpoint
 
 // Reads a checkpoint and verifies its checksums. DATA_LOSS naming path and rule if the file is truncated or damaged;
 // NOT_FOUND or another error of the file system if it cannot be read; INVALID_ARGUMENT naming path and tensor if the
-// file is intact but no checkpoint, or was made for other parameters or another number of terms.
-absl::StatusOr<Checkpoint> LoadCheckpoint(absl::string_view path, absl::Span<const ParameterSlice> slices, DType dtype,
-                                          int num_terms);
+// file is intact but no checkpoint, or was made for other parameters. The terms are those of the loss that the run had.
+absl::StatusOr<Checkpoint> LoadCheckpoint(absl::string_view path, absl::Span<const ParameterSlice> slices, DType dtype);
+
+// What Checkpoint::changes call other data, and whether they say that the run went on with such.
+constexpr char kOtherData[] = "other data";
+bool WentOnWithOtherData(absl::string_view changes);
+// Reads Checkpoint::changes alone. Returns the errors of LoadCheckpoint, but does not verify checksums.
+absl::StatusOr<std::string> ReadCheckpointChanges(absl::string_view path);
 
 // Reads the frame alone; empty if the file has none. Returns the errors of LoadCheckpoint.
 absl::StatusOr<ModelFrame> ReadCheckpointFrame(absl::string_view path);

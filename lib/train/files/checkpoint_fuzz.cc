@@ -40,7 +40,7 @@ std::string WholeFile() {
 
 void Read(const std::string& path) {
   rutile::CheckOutcome(rutile::ReadCheckpointPlace(path), path);
-  const auto checkpoint = rutile::LoadCheckpoint(path, Slices(), rutile::DType::kF32, 2);
+  const auto checkpoint = rutile::LoadCheckpoint(path, Slices(), rutile::DType::kF32);
   rutile::CheckOutcome(checkpoint, path);
   if (!checkpoint.ok()) return;
   CHECK_EQ(checkpoint->parameters.num_elements(), 5);

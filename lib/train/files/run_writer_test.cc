@@ -90,7 +90,7 @@ TEST_F(RunWriterTest, SaveNowWritesAll) {
   writer_.SetBestChanged();
   ASSERT_EQ(writer_.SaveNow(state_, state_.parameters, 1), absl::OkStatus());
   EXPECT_TRUE(FileExists(directory_.best()) && FileExists(directory_.last()));
-  const Checkpoint loaded = LoadCheckpoint(directory_.checkpoint(), task_.parameter_slices(), DType::kF64, 2).value();
+  const Checkpoint loaded = LoadCheckpoint(directory_.checkpoint(), task_.parameter_slices(), DType::kF64).value();
   EXPECT_EQ(loaded.step, 30);
 }
 
@@ -132,7 +132,7 @@ TEST_F(RunWriterTest, KeepsTheFormerCheckpoint) {
     ASSERT_EQ(writer_.SaveNow(state_, state_.parameters, 1), absl::OkStatus());
   }
   const auto step = [&](const std::string& path) {
-    return LoadCheckpoint(path, task_.parameter_slices(), DType::kF64, 2)->step;
+    return LoadCheckpoint(path, task_.parameter_slices(), DType::kF64)->step;
   };
   EXPECT_EQ(step(directory_.checkpoint()), 50);
   EXPECT_EQ(step(directory_.previous()), 40);
@@ -195,7 +195,7 @@ TEST_F(RunWriterTest, AFullDiskIsToldOnceAndTheOldCheckpointStays) {
                                    HasSubstr("warning: ")));
     ASSERT_EQ(writer.Save(state_, state_.parameters, 1), absl::OkStatus());
     ASSERT_EQ(writer.WriteModels(state_, state_.parameters, 1), absl::OkStatus());
-    EXPECT_EQ(LoadCheckpoint(directory_.checkpoint(), task_.parameter_slices(), DType::kF64, 2)->step, 40);
+    EXPECT_EQ(LoadCheckpoint(directory_.checkpoint(), task_.parameter_slices(), DType::kF64)->step, 40);
     writer.ReportFailures();
     EXPECT_THAT(messages.back(), HasSubstr("4 times a file could not be written while training; now all are whole"));
     EXPECT_THAT(
