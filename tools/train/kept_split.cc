@@ -11,17 +11,32 @@
 #include "lib/base/file.h"
 #include "lib/base/status_macros.h"
 #include "lib/potential/data/structure_list.h"
+#include "lib/train/files/checkpoint.h"
 #include "lib/train/files/run_directory.h"
 #include "tools/common/run/run_tool.h"
 
 namespace rutile {
 namespace {
 
-bool GoesOnWithOtherData(const std::string& directory, const TrainerOptions& options) {
+bool GoesOn(const std::string& directory, const TrainerOptions& options) {
   if (options.mode != RunMode::kResume && options.mode != RunMode::kResumeOrNew) return false;
-  const auto names_data = [](const std::string& name) { return name == "data" || name == "all"; };
-  if (std::none_of(options.overrides.begin(), options.overrides.end(), names_data)) return false;
   return !options.resume_from.empty() || RunDirectory(directory).HasCheckpoint();
+}
+
+bool MayHaveOtherData(const TrainerOptions& options) {
+  return std::any_of(options.overrides.begin(), options.overrides.end(),
+                     [](const std::string& name) { return name == "data" || name == "all"; });
+}
+
+// True if the run went on with other data once before, so that its sets are not those that would be drawn. The trainer
+// reads the checkpoint again and says what is wrong with it.
+bool WentOn(const std::string& directory, const TrainerOptions& options) {
+  const RunDirectory run(directory);
+  const std::string path = !options.resume_from.empty()   ? options.resume_from
+                           : FileExists(run.checkpoint()) ? run.checkpoint()
+                                                          : run.previous();
+  const absl::StatusOr<std::string> changes = ReadCheckpointChanges(path);
+  return changes.ok() && WentOnWithOtherData(*changes);
 }
 
 // Returns the run of "run/checkpoints/last.safetensors".
@@ -39,7 +54,9 @@ std::string RunOf(const std::string& checkpoint) {
 
 absl::StatusOr<std::optional<Split>> KeptSplit(const std::string& directory, const TrainerOptions& options,
                                                const AtomicData& data) {
-  if (!GoesOnWithOtherData(directory, options)) return std::nullopt;
+  if (!GoesOn(directory, options)) return std::nullopt;
+  const bool may_be_other = MayHaveOtherData(options);
+  if (!may_be_other && !WentOn(directory, options)) return std::nullopt;
   const std::string run = options.resume_from.empty() ? directory : RunOf(options.resume_from);
   const std::array<const char*, 3> names = {"train", "validation", "test"};
   std::map<std::string, int> set_of_hash;
@@ -51,6 +68,7 @@ absl::StatusOr<std::optional<Split>> KeptSplit(const std::string& directory, con
       ASSIGN_OR_RETURN(list, ReadStructureList(path));
     }
     if (set == 0 && !list.has_hashes()) {
+      if (!may_be_other) return std::nullopt;
       PrintWarning(absl::StrCat(path,
                                 " does not say which structures the run trained on: those of its test and "
                                 "validation sets are drawn anew, and may be among them"));
@@ -75,6 +93,8 @@ absl::StatusOr<std::optional<Split>> KeptSplit(const std::string& directory, con
     }
   }
   const size_t known = kept.train.size() + kept.validation.size() + kept.test.size();
+  // Of data that may not be other ones nothing is left to be drawn, or the trainer refuses them.
+  if (!may_be_other && static_cast<int64_t>(known) != data.num_structures()) return std::nullopt;
   PrintMessage(absl::StrCat(known, " structures are known to ", run, " and stay in their sets: ", kept.train.size(),
                             " train, ", kept.validation.size(), " validate, ", kept.test.size(), " test; ",
                             data.num_structures() - static_cast<int64_t>(known), " others are drawn for the sets"));

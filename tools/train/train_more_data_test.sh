@@ -29,6 +29,16 @@ for set in train validation test; do kept $set; done
 rm -rf before && cp -r run before
 succeeds $train $flags --max_epochs=5 --resume --override=data both.extxyz
 for set in train validation test; do cmp before/${set}_frames.txt run/${set}_frames.txt || fail "another $set"; done
+# It is the run of these data by now, which need no --override again; other data do.
+rm -rf before && cp -r run before
+succeeds $train $flags --max_epochs=6 --resume both.extxyz
+expect_line '70 structures are known to run and stay in their sets: 49 train, 7 validate, 14 test; 0 others are' log
+for set in train validation test; do cmp before/${set}_frames.txt run/${set}_frames.txt || fail "another $set"; done
+refuses 'other examples or another split; .*override=data' $train $flags --max_epochs=7 --resume first.extxyz
+frames 40 71 > more.extxyz
+cat more.extxyz first.extxyz > most.extxyz
+refuses 'other examples or another split; .*override=data' $train $flags --max_epochs=7 --resume most.extxyz
+rm -rf run && cp -r before run
 # The checkpoint of another run brings its sets; with flags that name the sets they count instead.
 succeeds $train ${flags/=run/=other} --max_epochs=6 --resume=before/checkpoints/last.safetensors --override=data \
   both.extxyz
