@@ -351,6 +351,13 @@ absl::Status EvaluateKge(const ToolRun& run) {
   ASSIGN_OR_RETURN(const TrainedKge model, ReadModel(run, &graph));
   WarnOfUnfinishedRun(run.args[0], model.metadata);
   if (exports) {
+    if (run.args.size() == 1) {
+      RETURN_IF_ERROR(
+          RefuseFlags("with --export_embeddings and no triples, of which it would be",
+                      {"split", "filter", "direction", "ranking_convention", "device", "hits_at", "per_relation",
+                       "min_mrr", "queries", "top_k", "probabilities", "known", "candidates", "head_candidates",
+                       "tail_candidates", "list_types", "shard", "output_dir", "threads"}));
+    }
     ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, EmbeddingsSchema().kind, {run.args[0]}));
     RETURN_IF_ERROR(ExportEmbeddings(FLAGS_export_embeddings, model, metadata));
     PrintMessage(absl::StrCat("wrote ", FLAGS_export_embeddings));

@@ -186,6 +186,13 @@ expect_error 1 'leave out --direction=both' \
   $evaluate --ranking_convention=original --direction=both tails.safetensors plain.safetensors
 expect_error 1 'output_model has no effect with a model of ours' \
   $evaluate --output_model=o.safetensors m.safetensors g.safetensors
+rm -f none.tsv
+for flag in --split=valid --filter=none --direction=tail --ranking_convention=tiepin --device=cuda --hits_at=1 \
+  --per_relation --min_mrr=0.1 --queries=q.tsv --candidates=seen --list_types --output_dir=out --threads=2; do
+  expect_error 1 "${flag%%=*} has no effect with --export_embeddings and no triples" \
+    $evaluate --export_embeddings=none.tsv "$flag" m.safetensors
+done
+[ ! -e none.tsv ] || fail "embeddings are written before flags are looked at"
 expect_error 1 '.tsv or .safetensors' $evaluate --export_embeddings=e.csv m.safetensors
 expect_error 1 'would take the place of an input' $evaluate --export_embeddings=m.safetensors m.safetensors
 expect_error 1 'g.safetensors: is a file of triples, expected a model before it' $evaluate g.safetensors m.safetensors
