@@ -7,6 +7,7 @@
 #include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
 #include "lib/train/files/checkpoint_series.h"
+#include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
 
 namespace rutile {
@@ -45,20 +46,19 @@ std::string UnknownDamping(const CheckpointSet& checkpoint_set, const std::vecto
 absl::StatusOr<PotentialCurvature> PotentialCurvature::Create(const TracinFlags& flags,
                                                               const CheckpointSet& checkpoint_set,
                                                               std::vector<ParameterSlice> slices,
-                                                              const LossOptions& loss, bool own_weights,
-                                                              const AtomicData& train, std::vector<int64_t> examples) {
+                                                              const LossOptions& terms, const AtomicData& train,
+                                                              std::vector<int64_t> examples) {
   PotentialCurvature result;
   ASSIGN_OR_RETURN(result.flags_, CurvatureFromFlags(flags));
   if (!flags.gauss_newton) return result;
   result.slices_ = std::move(slices);
   GaussNewtonOptions& options = result.options_;
   options.probes = result.flags_.probes;
-  if (options.probes < 0) options.probes = NumOutputs(loss, train, examples) > kAllOutputs ? kProbes : 0;
+  if (options.probes < 0) options.probes = NumOutputs(terms, train, examples) > kAllOutputs ? kProbes : 0;
   options.examples = std::move(examples);
   options.seed = flags.seed;
   options.memory_limit = flags.options.memory_limit;
-  // Roots of means couple structures where the weights are those that the run had.
-  options.is_coupled = loss.kind == LossKind::kRmse && !checkpoint_set.are_models() && own_weights;
+  result.own_weights_ = !checkpoint_set.are_models() && !FlagGiven("term_weights");
   if (!result.flags_.from_run) return result;
   const std::string unknown = UnknownDamping(checkpoint_set, result.slices_);
   if (unknown.empty()) return result;
@@ -68,8 +68,11 @@ absl::StatusOr<PotentialCurvature> PotentialCurvature::Create(const TracinFlags&
   return result;
 }
 
-absl::StatusOr<GaussNewtonOptions> PotentialCurvature::At(const CheckpointSet& checkpoint_set, size_t index) const {
+absl::StatusOr<GaussNewtonOptions> PotentialCurvature::At(const CheckpointSet& checkpoint_set, size_t index,
+                                                          const LossOptions& loss) const {
   GaussNewtonOptions options = options_;
+  // Roots of means couple structures where the weights are those that the run had.
+  options.is_coupled = loss.kind == LossKind::kRmse && own_weights_;
   if (flags_.from_run) {
     ASSIGN_OR_RETURN(options.damping, RunDamping(checkpoint_set.checkpoints[index], slices_));
   } else if (flags_.constant > 0) {

@@ -49,14 +49,6 @@ namespace {
 
 const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
-// Selects from [energy, force, stress] the terms that exist under the loss; energy always does.
-std::vector<double> TermsOf(const LossOptions& loss, const std::vector<double>& by_quantity) {
-  std::vector<double> weights = {by_quantity[0]};
-  if (loss.force_weight > 0) weights.push_back(by_quantity.size() > 1 ? by_quantity[1] : 0);
-  if (loss.stress_weight > 0) weights.push_back(by_quantity.size() > 2 ? by_quantity[2] : 0);
-  return weights;
-}
-
 // Upper bound of the memory for the products of a checkpoint, per thread.
 constexpr int64_t kWorkspaceBytes = int64_t{8} << 20;
 
@@ -104,10 +96,7 @@ class PotentialDomain : public InfluenceDomain {
   absl::StatusOr<std::unique_ptr<GradientProducts>> Products(size_t index) const override {
     ASSIGN_OR_RETURN(const WeightedCheckpoint at, PointAt(index));
     ASSIGN_OR_RETURN(const Potential potential, PotentialAt(index));
-    PotentialProductsOptions options = options_;
-    if (flags_.gauss_newton) {
-      ASSIGN_OR_RETURN(options.gauss_newton, curvature_.At(*checkpoint_set_, index));
-    }
+    ASSIGN_OR_RETURN(const PotentialProductsOptions options, OptionsAt(index));
     return MakePotentialProducts(potential, train_, test_, at, options, reference_);
   }
 
@@ -134,15 +123,15 @@ class PotentialDomain : public InfluenceDomain {
     auto& settings = description->settings;
     if (flags_.gauss_newton) curvature_.Describe(&settings);
     settings["precision"] = std::string(kPrecisionNames.Name(PrecisionOf(options_.precision)));
-    settings["loss"] = std::string(kLossNames.Name(options_.loss.kind));
+    settings["loss"] = LossNames(losses_);
     if (options_.test.quantity == PotentialQuantity::kForceComponent)
       settings["test_component"] = std::string(1, "xyz"[options_.test.component]);
     if (options_.projection.kind != ProjectionKind::kNone) {
       settings["projection"] = absl::StrCat(ProjectionKindName(options_.projection.kind), " ", options_.projection.dim,
                                             " seed ", options_.projection.seed);
     }
-    for (size_t p = 0; p < weights_.size(); ++p) {
-      settings[absl::StrCat("term_weights.", p)] = absl::StrJoin(weights_[p], ",");
+    for (size_t p = 0; p < losses_.size(); ++p) {
+      settings[absl::StrCat("term_weights.", p)] = absl::StrJoin(losses_[p].weights, ",");
     }
   }
 
@@ -183,10 +172,11 @@ class PotentialDomain : public InfluenceDomain {
   // Returns the model of a checkpoint, which has the scales that its parameters were trained in.
   absl::StatusOr<Potential> PotentialAt(size_t index) const;
   absl::StatusOr<WeightedCheckpoint> PointAt(size_t index) const;
+  absl::StatusOr<PotentialProductsOptions> OptionsAt(size_t index) const;
   std::string RunDirectory() const;
   absl::Status CheckFingerprint(const std::string& path, const std::string& directory) const;
   absl::Status ChooseExamples();
-  absl::Status SetWeights();
+  absl::Status SetLosses();
   absl::Status CheckData(const ToolRun& run, const std::vector<std::string>& inputs);
   absl::Status CacheNeighbors();
   absl::Status CheckTests() const;
@@ -200,11 +190,19 @@ class PotentialDomain : public InfluenceDomain {
   std::vector<int64_t> examples_;
   std::vector<PotentialTest> tests_;
   std::vector<ParameterSlice> slices_;
-  std::vector<std::vector<double>> weights_;  // [checkpoints, terms]
+  std::vector<CheckpointLoss> losses_;  // [checkpoints]
   PotentialCurvature curvature_;
-  bool has_term_weights_ = false;          // by --term_weights
   std::string data_sha256_, test_sha256_;  // of the files
 };
+
+absl::StatusOr<PotentialProductsOptions> PotentialDomain::OptionsAt(size_t index) const {
+  PotentialProductsOptions options = options_;
+  options.loss = losses_[index].loss;
+  if (flags_.gauss_newton) {
+    ASSIGN_OR_RETURN(options.gauss_newton, curvature_.At(*checkpoint_set_, index, options.loss));
+  }
+  return options;
+}
 
 absl::StatusOr<WeightedCheckpoint> PotentialDomain::PointAt(size_t index) const {
   WeightedCheckpoint at;
@@ -214,7 +212,7 @@ absl::StatusOr<WeightedCheckpoint> PotentialDomain::PointAt(size_t index) const 
   } else {
     ASSIGN_OR_RETURN(at, ReadWeightedCheckpoint(*checkpoint_set_, index, slices_, options_.precision, flags_.adam));
   }
-  at.loss_weight = weights_[index];
+  at.loss_weight = losses_[index].weights;
   return at;
 }
 
@@ -299,69 +297,29 @@ absl::Status PotentialDomain::ChooseExamples() {
   return absl::OkStatus();
 }
 
-// A checkpoint's weights apply to sums over the training set. Multiplied by its size, they make the run's loss the mean
-// of the examples' losses.
-absl::Status PotentialDomain::SetWeights() {
+absl::Status PotentialDomain::SetLosses() {
   ASSIGN_OR_RETURN(const std::vector<double> given, TermWeightsFromFlags());
-  LossOptions& loss = options_.loss;
-  if (checkpoint_set_->are_models()) {
-    if (given.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(checkpoint_set_->paths[0],
-                                                     ": a model file does not say what its errors counted in training: "
-                                                     "give --term_weights, as in 1,0.1 for energy and force"));
-    }
-    loss.kind = LossKind::kMse;
-  } else {
-    absl::StatusOr<LossOptions> trained = LossOfConfig(checkpoint_set_->checkpoints[0].task);
-    if (!trained.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(checkpoint_set_->paths[0], ": config: ", trained.status().message()));
-    }
-    loss = *trained;
-  }
-  has_term_weights_ = !given.empty();
-  if (!given.empty()) {
-    loss.energy_weight = given[0];
-    loss.force_weight = given.size() > 1 ? given[1] : 0;
-    loss.stress_weight = given.size() > 2 ? given[2] : 0;
-    weights_.assign(checkpoint_set_->size(), TermsOf(loss, given));
-    return absl::OkStatus();
-  }
-  const auto size = static_cast<double>(examples_.size());
-  for (const CheckpointSummary& checkpoint : checkpoint_set_->checkpoints) {
-    std::vector<double> weights = checkpoint.loss_weight;
-    const size_t terms = 1 + (loss.force_weight > 0) + (loss.stress_weight > 0);
-    if (weights.size() != terms) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(checkpoint.path, ": has ", weights.size(), " weights of terms of the loss, expected ", terms));
-    }
-    if (*std::max_element(weights.begin(), weights.end()) == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(checkpoint.path,
-                       ": is from within the first epoch, before anything is known of what errors count: leave it out, "
-                       "or give --term_weights"));
-    }
-    for (double& weight : weights) weight *= size;
-    RETURN_IF_ERROR(CountAllForces(checkpoint, loss, train_, examples_, &weights));
-    weights_.push_back(std::move(weights));
-  }
+  ASSIGN_OR_RETURN(losses_, LossesOfRun(flags_, *checkpoint_set_, given, train_, examples_));
+  options_.loss = TermsOfAll(losses_);
   return absl::OkStatus();
 }
 
 absl::Status PotentialDomain::CheckData(const ToolRun& run, const std::vector<std::string>& inputs) {
-  const std::string then =
-      checkpoint_set_ == nullptr || checkpoint_set_->are_models() ? "" : checkpoint_set_->checkpoints[0].data_sha256;
   ASSIGN_OR_RETURN(const Metadata train, OutputMetadata(run, InfluenceSchema().kind, inputs));
   const std::string now = DataSha256(train, inputs);
   data_sha256_ = now;
   ASSIGN_OR_RETURN(const Metadata test, OutputMetadata(run, InfluenceSchema().kind, flags_.test));
   test_sha256_ = DataSha256(test, flags_.test);
-  if (then.empty() || now.empty() || then == now) return absl::OkStatus();
-  return WarnOrRefuse(
-      flags_,
-      absl::StrCat(absl::StrJoin(inputs, ","), ": not the files, in that order, that ", checkpoint_set_->paths[0],
-                   " was trained on (with those of --validation_data and --test_data after the others), or "
-                   "they have changed since"));
+  if (checkpoint_set_ == nullptr || now.empty()) return absl::OkStatus();
+  // A run may have been resumed with other data; one word of the first that differs will do.
+  for (const CheckpointSummary& checkpoint : checkpoint_set_->checkpoints) {
+    if (checkpoint.data_sha256.empty() || checkpoint.data_sha256 == now) continue;
+    return WarnOrRefuse(
+        flags_, absl::StrCat(absl::StrJoin(inputs, ","), ": not the files, in that order, that ", checkpoint.path,
+                             " was trained on (with those of --validation_data and --test_data after the others), or "
+                             "they have changed since"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status PotentialDomain::Start(const ToolRun& run) {
@@ -373,7 +331,7 @@ absl::Status PotentialDomain::Start(const ToolRun& run) {
     }
     return CheckData(run, flags_.train);
   }
-  RETURN_IF_ERROR(SetWeights());
+  RETURN_IF_ERROR(SetLosses());
   ASSIGN_OR_RETURN(options_.projection, ProjectionFromFlags(flags_));
   options_.num_threads = ThreadsFromFlags();
   const DType own =
@@ -394,8 +352,8 @@ absl::Status PotentialDomain::Start(const ToolRun& run) {
                      ModelPath(*checkpoint_set_, flags_), " ", kActivationNames.Name(potential_.shape.activation)));
   }
   if (checkpoint_set_->are_models()) RETURN_IF_ERROR(CheckSameModels(checkpoint_set_->paths, potential_));
-  ASSIGN_OR_RETURN(curvature_, PotentialCurvature::Create(flags_, *checkpoint_set_, slices_, options_.loss,
-                                                          !has_term_weights_, train_, examples_));
+  ASSIGN_OR_RETURN(curvature_,
+                   PotentialCurvature::Create(flags_, *checkpoint_set_, slices_, options_.loss, train_, examples_));
   RETURN_IF_ERROR(CacheNeighbors());
   if (flags_.has_tests()) {
     ASSIGN_OR_RETURN(tests_, PotentialTests(test_, options_.test));
@@ -411,8 +369,7 @@ absl::StatusOr<std::string> PotentialDomain::LeaveOneOutTable(absl::Span<const P
   }
   ASSIGN_OR_RETURN(const WeightedCheckpoint point, PointAt(0));
   ASSIGN_OR_RETURN(const Potential potential, PotentialAt(0));
-  PotentialProductsOptions options = options_;
-  ASSIGN_OR_RETURN(options.gauss_newton, curvature_.At(*checkpoint_set_, 0));
+  ASSIGN_OR_RETURN(const PotentialProductsOptions options, OptionsAt(0));
   ASSIGN_OR_RETURN(const LeaveOneOut found,
                    ComputeLeaveOneOut(potential, train_, point, ColumnsOf(slices_, parts), options));
   PrintMessage(found.notes);
@@ -482,6 +439,7 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolR
                      "best.safetensors beside its folder: give --model"));
   }
   ASSIGN_OR_RETURN(AtomicDataOptions weights, WeightsOfRun(checkpoint_set));
+  RETURN_IF_ERROR(TakeLabelFlagsOfRun(flags, checkpoint_set));
   ASSIGN_OR_RETURN(AtomicData train, ReadData(flags.train, potential, std::move(weights)));
   AtomicData test = train;
   if (!flags.test.empty()) {

@@ -213,6 +213,46 @@ ratio "$plain" "$slow" 1000 || fail "rates of groups: $plain and $slow"
 whole=$(first whole --force_weight=0.9 n.safetensors)
 part=$(first part --force_weight=0.9 --force_fraction=0.2 n.safetensors)
 ratio "$part" "$whole" 1 || fail "a sample of forces: $part, all $whole"
+scaled=$(first scaled --force_weight=0.9 --force_fraction=0.2 --force_scale_unbiased n.safetensors)
+ratio "$scaled" "$whole" 1 || fail "a sample of forces with a scale: $scaled, all $whole"
+some=$(first some --force_weight=0.9 --limit_train_batches=2 --batch_size=10 n.safetensors)
+ratio "$some" "$whole" 1 || fail "a part of the batches: $some, all $whole"
+first drawn --force_weight=0.9 --sampling_policy=energy_weighted n.safetensors > /dev/null
+expect_line 'warning: .*drew structures with --sampling_policy=energy_weighted' log
+# Labels are those that the run learned from.
+sed 's/ energy=\([^ ]*\)/ energy=\1 other_e=-1.0/' s.extxyz > keys.extxyz
+keyed=$(first keyed --species=Ti,O --ang_cutoff=5,3 --energy_key=other_e keys.extxyz)
+ok named.tsv --self --top_k=0 --train=keys.extxyz --energy_key=other_e keyed/checkpoints/epoch-00001.safetensors
+[ "$keyed" = "$(awk -F'\t' '$2 == 0 { print $6 }' named.tsv)" ] || fail "labels of the run: $keyed"
+refuses '--energy_key=energy: the run of keyed/.* learned from labels of --energy_key=other_e' --self \
+  --train=keys.extxyz --energy_key=energy keyed/checkpoints/epoch-00001.safetensors
+usual=$(first usual --species=Ti,O --ang_cutoff=5,3 keys.extxyz)
+ratio "$keyed" "$usual" 1 && fail "another energy scores alike: $keyed"
+# Each checkpoint has the loss that its run had then: what is scored at all is the sum of each alone.
+later="--hidden=5,5 --keep_every_epochs=1 --plot=false --validation_fraction=0 --progress=false --batch_size=16"
+later+=" --precision=fp64 --lr_scheduler=constant --learning_rate=0.01 --output_dir=later"
+succeeds $train $later --loss=mse --force_weight=0 --max_epochs=1 n.safetensors
+$train $later --loss=mse --force_weight=0.3 --max_epochs=2 --resume n.safetensors > /dev/null 2> err &&
+  fail "another loss without --override"
+expect_line 'override=energy_weight,force_weight to go on' err
+succeeds $train $later --loss=mse --force_weight=0.3 --max_epochs=2 --resume --override=energy_weight,force_weight \
+  n.safetensors
+succeeds $train $later --loss=huber --force_weight=0.3 --max_epochs=3 --resume --override=all n.safetensors
+for epoch in 1 2 3; do
+  ok "at$epoch.tsv" --train=n.safetensors --test=bad.extxyz --top_k=0 --verify=2 \
+    "later/checkpoints/epoch-0000$epoch.safetensors"
+  expect_line 'verify: .*2 pairs agree' log
+done
+ok sum.tsv --train=n.safetensors --test=bad.extxyz --top_k=0 later/checkpoints/epoch-*.safetensors
+awk -F'\t' '
+  FNR == 1 { ++file; next }
+  file < 4 { sum[$1 " " $6] += $10; next }
+  { d = sum[$1 " " $6] - $10; if (d < 0) d = -d; if (!(d <= 1e-6 * ($10 < 0 ? -$10 : $10) + 1e-12)) exit 1; ++n }
+  END { exit n < 100 }' at1.tsv at2.tsv at3.tsv sum.tsv || fail "not each checkpoint's own loss"
+# A checkpoint from within the epoch after the change does not know yet what errors count.
+succeeds $train $later --loss=rmse --force_weight=0.3 --max_steps=14 --resume --override=all n.safetensors
+refuses 'the first since its run went on with another loss' --train=n.safetensors --test=bad.extxyz \
+  later/checkpoints/last.safetensors
 succeeds $train --hidden=5,5 --loss=mse --max_epochs=2 --keep_every_epochs=1 --plot=false --validation_fraction=0 \
   --resume --override=all --config_weights="$type=2" --output_dir=plain f.safetensors
 refuses "went on with --config_weights=$type=2" --self --train=f.safetensors plain/checkpoints/epoch-*.safetensors
