@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/optimizer/ema.h"
 #include "lib/optimizer/optimizer.h"
@@ -88,10 +89,26 @@ absl::StatusOr<Split> UsedSplit(const Split& split, const TrainerOptions& option
   return used;
 }
 
+absl::StatusOr<Split> LearnedSplit(const Split& split, const TrainerOptions& options) {
+  ASSIGN_OR_RETURN(Split learned, UsedSplit(split, options));
+  if (options.left_out.empty()) return learned;
+  const auto num_examples = static_cast<int64_t>(options.left_out.size());
+  const auto end = std::remove_if(learned.train.begin(), learned.train.end(), [&](int64_t example) {
+    CHECK_LT(example, num_examples);
+    return options.left_out[example] != 0;
+  });
+  learned.train.erase(end, learned.train.end());
+  return learned;
+}
+
 absl::StatusOr<RunPlan> MakeRunPlan(const Split& split, const TrainerOptions& options) {
   if (split.train.empty()) return absl::InvalidArgumentError("there is no example to train on");
   RunPlan plan;
   plan.options = options;
+  ASSIGN_OR_RETURN(const Split learned, LearnedSplit(split, options));
+  if (learned.train.empty()) {
+    return absl::InvalidArgumentError("every training example is left out: there is nothing to train on");
+  }
   ASSIGN_OR_RETURN(Split used, UsedSplit(split, options));
   plan.train = std::move(used.train);
   plan.validation = std::move(used.validation);
@@ -118,6 +135,7 @@ absl::StatusOr<RunPlan> MakeRunPlan(const Split& split, const TrainerOptions& op
 DataLoaderOptions ValidationLoaderOptions(const TrainerOptions& options) {
   DataLoaderOptions loader = LoaderOptions(options);
   loader.shuffle = false;
+  loader.left_out = {};
   DealOut(options.communicator, &loader);  // dealt out even if the model is sharded: validation uses the whole model
   loader.batch_size =
       options.validation_batch_size > 0 ? options.validation_batch_size : std::max<int64_t>(options.batch_size, 256);

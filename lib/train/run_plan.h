@@ -32,9 +32,13 @@ struct RunPlan {
 // overfit_batches, the first batches of its training set for both. INVALID_ARGUMENT if these exceed the training set.
 absl::StatusOr<Split> UsedSplit(const Split& split, const TrainerOptions& options);
 
+// Returns UsedSplit without the training examples that are left out (TrainerOptions::left_out): what is learned from.
+absl::StatusOr<Split> LearnedSplit(const Split& split, const TrainerOptions& options);
+
 // Works out the plan. `options` must have passed CheckTrainerOptions. INVALID_ARGUMENT if there is no example to train
-// on, if a schedule spans the run but its length is unknown, if a schedule begins or ends beyond the end of the run, if
-// the lowest learning rate is above the learning rate, or if validation is requested without a validation set.
+// on or all are left out, if a schedule spans the run but its length is unknown, if a schedule begins or ends beyond
+// the end of the run, if the lowest learning rate is above the learning rate, or if validation is requested without a
+// validation set.
 absl::StatusOr<RunPlan> MakeRunPlan(const Split& split, const TrainerOptions& options);
 
 // Options of the loader of validation batches: in order, and of a batch size that may differ from training's.

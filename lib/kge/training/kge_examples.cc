@@ -49,6 +49,28 @@ KgeExamples::KgeExamples(std::shared_ptr<const KnowledgeGraph> graph, std::share
   num_test_ = directions_ * static_cast<int64_t>(graph_->test.size());
 }
 
+std::vector<uint8_t> KgeExamples::LearnFrom(absl::Span<const uint8_t> kept) {
+  CHECK_EQ(kept.size(), graph_->train.size());
+  std::vector<uint8_t> left_out(size(), 0);
+  if (!train_keys_) {
+    for (int64_t i = 0; i < num_train_; ++i) left_out[i] = kept[i % static_cast<int64_t>(kept.size())] == 0 ? 1 : 0;
+    return left_out;
+  }
+  std::vector<Triple> triples;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i] != 0) triples.push_back(graph_->train[i]);
+  }
+  kept_tails_ = TailsOf(triples, *graph_);
+  keeps_all_ = false;
+  for (int64_t i = 0; i < num_train_; ++i) left_out[i] = TrainTails(i).empty() ? 1 : 0;
+  return left_out;
+}
+
+absl::Span<const int32_t> KgeExamples::TrainTails(int64_t key) const {
+  if (keeps_all_) return train_tails_.tails(key);
+  return kept_tails_.Tails(train_tails_.head(key), train_tails_.relation(key));
+}
+
 std::vector<int64_t> KgeExamples::TrainExamples() const {
   std::vector<int64_t> examples(num_train_);
   std::iota(examples.begin(), examples.end(), int64_t{0});
@@ -84,7 +106,7 @@ KgeExamples::Query KgeExamples::At(int64_t example) const {
 }
 
 absl::Span<const int32_t> KgeExamples::Positives(int64_t example, std::vector<int32_t>* own) const {
-  if (train_keys_ && example < num_train_) return train_tails_.tails(example);
+  if (train_keys_ && example < num_train_) return TrainTails(example);
   const Query query = At(example);
   if (keys_ && example >= num_train_ + num_valid_) return known_->Tails(query.head, query.relation);
   own->clear();

@@ -28,6 +28,12 @@ class KgeExamples {
   KgeExamples(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<const KnownTails> known,
               const KgeOptions& options);
 
+  // From now on training learns from some of the training triples alone. Examples keep their numbers; a key loses the
+  // tails of triples that are left out. kept: [training triples], 0 for those left out. Returns [size()]: 1 for
+  // training examples of which nothing is left, which must not come into a training batch. Validation and test queries
+  // stay as they are. Not thread-safe.
+  std::vector<uint8_t> LearnFrom(absl::Span<const uint8_t> kept);
+
   int64_t num_train() const { return num_train_; }
   int64_t num_valid() const { return num_valid_; }
   int64_t num_test() const { return num_test_; }
@@ -59,6 +65,8 @@ class KgeExamples {
  private:
   std::vector<int64_t> QueriesByKey(int64_t first, int64_t count) const;
   Query QueryOf(const Triple& triple, bool inverse) const;
+  // Returns the tails of a key of training that are learned.
+  absl::Span<const int32_t> TrainTails(int64_t key) const;
 
   const std::shared_ptr<const KnowledgeGraph> graph_;
   const std::shared_ptr<const KnownTails> known_;
@@ -66,6 +74,8 @@ class KgeExamples {
   const bool train_keys_;     // training examples are keys; true with keys_
   const int64_t directions_;  // 1, or 2 with inverse relations
   KnownTails train_tails_;    // used if training examples are keys
+  KnownTails kept_tails_;     // the same of the triples that LearnFrom keeps
+  bool keeps_all_ = true;     // LearnFrom was not called
   KnownTails valid_tails_;    // used if the loss is over keys
   int64_t num_train_ = 0, num_valid_ = 0, num_test_ = 0;
 };

@@ -131,5 +131,22 @@ TEST(FillBatchTest, OfAnEvaluationHasTargetsAndWhoIsLeftOut) {
   EXPECT_EQ(batch.At("known").ToDoubles(), (std::vector<double>{0, 1, 2, 3, 0, 1, 2, 3, 0}));
 }
 
+// Keys keep their numbers and lose tails; a key that has lost all of them is left out.
+TEST(KgeExamplesTest, LearnsFromSomeTriples) {
+  KgeExamples keys = Examples(KgeLoss::kKvsAll);
+  const std::vector<std::string> queries = All(keys);
+  EXPECT_THAT(keys.LearnFrom({0, 1, 0}), ElementsAre(0, 1, 0, 1, 1, 0, 0, 0, 0, 0, 0));
+  EXPECT_EQ(All(keys), queries);
+  EXPECT_THAT(Positives(keys, 0), ElementsAre(1));        // (a, r) has lost c
+  EXPECT_THAT(Positives(keys, 1), ElementsAre());         // (b, s)
+  EXPECT_THAT(Positives(keys, 2), ElementsAre(0));        // (b, inverse of r)
+  EXPECT_THAT(Positives(keys, 5), ElementsAre(1, 2, 3));  // a validation query still knows all
+
+  KgeExamples triples = Examples(KgeLoss::kOneVsAll);
+  EXPECT_THAT(triples.LearnFrom({0, 1, 0}), ElementsAre(1, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(Positives(triples, 1), ElementsAre(1));
+  EXPECT_THAT(Positives(triples, 4), ElementsAre(0));
+}
+
 }  // namespace
 }  // namespace rutile

@@ -78,6 +78,10 @@ class KgeTask : public Task, public GradientStream, public ModelSharding, public
   std::vector<std::vector<GradientRange>> ShardModel(Exchange* exchange) override;
   void MakeWhole() override { kernel_.SetShard(nullptr); }
 
+  // Learns from some of the training triples alone (KgeExamples::LearnFrom, which says what is returned). The loss of a
+  // validation query still takes the tails of all training triples for true.
+  std::vector<uint8_t> LearnFrom(absl::Span<const uint8_t> kept) { return examples_.LearnFrom(kept); }
+
   const KgeShape& shape() const { return shape_; }
   const KgeExamples& examples() const { return examples_; }
 
@@ -141,7 +145,7 @@ class KgeTask : public Task, public GradientStream, public ModelSharding, public
   double CountOf(const NamedTensors& batch) const;
   static void AddMetrics(absl::Span<const Rank> ranks, absl::Span<double> metric_sums);
   const std::shared_ptr<const KnowledgeGraph> graph_;
-  const KgeExamples examples_;
+  KgeExamples examples_;
   const KgeShape shape_;
   const std::map<std::string, std::string> config_;
   const Metadata splits_;  // DescribeSplits, for model files

@@ -197,6 +197,16 @@ absl::Status CheckTrainerOptions(const TrainerOptions& options) {
     if (std::isfinite(value) && value >= 0) continue;
     return absl::InvalidArgumentError(absl::StrCat(name, " is ", value, ", expected 0 or more"));
   }
+  if (!options.left_out.empty() && options.sampling_policy == SamplingPolicy::kErrorWeighted) {
+    return absl::InvalidArgumentError(
+        "sampling_policy error_weighted needs the errors of all examples, and those that a subset leaves out have "
+        "none; "
+        "use uniform or energy_weighted");
+  }
+  if (!options.left_out.empty() && !options.overfit_batches.all()) {
+    return absl::InvalidArgumentError(
+        "overfit_batches and a subset of the training examples exclude each other: both say what is trained on");
+  }
   RETURN_IF_ERROR(CheckCombinations(options));
   RETURN_IF_ERROR(CheckBuckets(options));
   return CheckSampling(options);

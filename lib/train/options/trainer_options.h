@@ -106,6 +106,10 @@ struct TrainerOptions {
   // training loss without a validation set.
   std::string monitor;
   ValidationOptions validation;
+  // [examples of the task] or empty: 1 for training examples that weigh nothing. Batches are drawn as with them, and
+  // then lack them, so that the order, the number of steps and all that a task derives of its training set are those of
+  // the run on all examples. What the file is that says so belongs into `config`.
+  std::vector<uint8_t> left_out;
   BatchLimit limit_train_batches;  // of each epoch; its first ones, so that shuffling changes which
   // Not all(): so many of the first batches, never shuffled, are the training set and the validation set: a model that
   // cannot fit these few has a fault.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -97,11 +98,13 @@ absl::StatusOr<bool> BatchEpoch::AddStepping(const NamedTensors& batch) {
 absl::StatusOr<double> BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
   loss_.SetFrozen(optimizer_->frozen());
   loss_.Clear();
-  stepping_ = false;
+  stepping_ = learns_ = false;
   if (device_ != nullptr) RETURN_IF_ERROR(device_->Begin(context_.state.parameters));
   const NamedTensors* batch = nullptr;
   for (int64_t b = context_.state.batch; b < end; ++b) {
     ASSIGN_OR_RETURN(batch, loader_.Next());
+    if (loader_.all_examples().empty()) continue;  // all of it is left out
+    learns_ = true;
     const bool meets = SynchronizesBatches(context_.task);
     if (meets || !loader_.examples().empty()) {
       const ProfileScope scope(Stage::kStep);
@@ -114,6 +117,7 @@ absl::StatusOr<double> BatchEpoch::AddBatches(int64_t end, EpochWork* work) {
     work->Add(context_.task, loader_.all_examples());
     if (!meets && !loss_.IsFinite()) break;  // stop here, where the failing batch is known
   }
+  if (!learns_) return std::numeric_limits<double>::quiet_NaN();
   const ProfileScope scope(Stage::kOptimizer);  // combining is the first pass over the gradient
   return CombineLoss(context_, loader_.examples(), *batch, &loss_);
 }
@@ -166,18 +170,21 @@ absl::Status BatchEpoch::Step(EpochWork* work) {
   ASSIGN_OR_RETURN(const double loss, AddBatches(end, work));
   std::optional<ProfileScope> scope(Stage::kOptimizer);
   if (scope->is_on()) scope->Add(Counter::kBytes, StepBytes() - (stepping_ ? early_.bytes() : 0));
-  if (!loss_.overflowed()) {
+  const bool counts = !learns_ || !loss_.overflowed();
+  if (counts) {
     state.learning_rate = context_.schedule.LearningRate(state.epoch, state.step);
-    state.rate_sum += state.learning_rate;
-    RETURN_IF_ERROR(MoveParameters());
+    if (learns_) {
+      state.rate_sum += state.learning_rate;
+      RETURN_IF_ERROR(MoveParameters());
+    }
     ++state.step;
   }
-  RETURN_IF_ERROR(FinishStep(/*counts=*/!loss_.overflowed()));
+  RETURN_IF_ERROR(FinishStep(counts));
   scope.reset();
 
-  state.epoch_sums.Add(loss_.sums());
+  if (learns_) state.epoch_sums.Add(loss_.sums());
   state.batch = end;
-  if (context_.options.on_step) {
+  if (context_.options.on_step && learns_) {
     const ProfileScope log(Stage::kLog);
     context_.options.on_step({state.epoch + 1, state.step, state.batch, context_.num_batches, loss, state.learning_rate,
                               loss_.norm(), work->cost});

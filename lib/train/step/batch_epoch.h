@@ -51,7 +51,8 @@ class BatchEpoch : public EpochTrainer {
   bool StepsEarly() const;
   // Adds the batch with a fused step. Returns false, having done nothing, if the step's weight is 0 or not finite.
   absl::StatusOr<bool> AddStepping(const NamedTensors& batch);
-  // Adds the batches of a step, up to batch number `end`; returns their loss and leaves its gradient in loss_.
+  // Adds the batches of a step, up to batch number `end`; returns their loss and leaves its gradient in loss_. If all
+  // of their examples are left out it returns NaN: the step counts and moves nothing.
   absl::StatusOr<double> AddBatches(int64_t end, EpochWork* work);
 
   const EpochContext context_;
@@ -60,6 +61,7 @@ class BatchEpoch : public EpochTrainer {
   LossGradient loss_;
   std::unique_ptr<Optimizer> optimizer_;
   FusedStep early_;
+  bool learns_ = false;     // the step has an example that is not left out
   bool stepping_ = false;   // early_ has begun to update parameters
   int64_t step_bytes_ = 0;  // 0: not counted yet
   bool started_ = false;    // the loader has started this epoch

@@ -84,7 +84,21 @@ struct DataLoader::Impl {
   }
 
   absl::Span<const int64_t> ExamplesOf(int64_t b) const {
-    return absl::MakeConstSpan(order).subspan(b * options.batch_size, options.batch_size);
+    if (options.left_out.empty()) return absl::MakeConstSpan(order).subspan(b * options.batch_size, options.batch_size);
+    return absl::MakeConstSpan(kept).subspan(kept_begin[b], kept_begin[b + 1] - kept_begin[b]);
+  }
+
+  // Sets what is kept of each batch of `order`.
+  void LeaveOut() {
+    if (options.left_out.empty()) return;
+    kept.clear();
+    kept_begin.assign(1, 0);
+    for (int64_t b = 0; b < num_batches; ++b) {
+      for (const int64_t example : absl::MakeConstSpan(order).subspan(b * options.batch_size, options.batch_size)) {
+        if (options.left_out[example] == 0) kept.push_back(example);
+      }
+      kept_begin.push_back(static_cast<int64_t>(kept.size()));
+    }
   }
 
   // The examples of batch b that this process makes.
@@ -93,6 +107,10 @@ struct DataLoader::Impl {
   }
 
   absl::Status Make(int64_t b, Slot* slot) const {
+    if (ExamplesOf(b).empty()) {
+      slot->share.clear();
+      return absl::OkStatus();
+    }
     if (options.num_ranks > 1) slot->share = WorkShare(task, ExamplesOf(b), options.rank, options.num_ranks);
     const absl::Span<const int64_t> own = OwnOf(b, *slot);
     const ProfileScope scope(Stage::kMakeBatch);
@@ -138,6 +156,7 @@ struct DataLoader::Impl {
     CHECK(first_batch >= 0 && first_batch <= num_batches) << first_batch;
     EndEpoch();
     DrawOrder(epoch, weights);
+    LeaveOut();
     {
       std::lock_guard<std::mutex> lock(mutex);
       for (Slot& slot : slots) slot.ready = false;
@@ -191,6 +210,8 @@ struct DataLoader::Impl {
   const DataLoaderOptions options;
   const std::vector<int64_t> all;
   std::vector<int64_t> order;  // of this epoch
+  // If examples are left out: what is kept of `order`, in which batch b is [kept_begin[b], kept_begin[b + 1]).
+  std::vector<int64_t> kept, kept_begin;
   int64_t num_batches;
   int64_t next_to_take;  // used by the caller's thread alone
   absl::Span<const int64_t> current, current_of_all;

@@ -39,6 +39,9 @@ struct DataLoaderOptions {
   int prefetch_factor = 2;  // batches ahead, per worker
   // true: threads live as long as the loader. false: they live from StartEpoch to EndEpoch, and batches are freed then.
   bool persistent_workers = true;
+  // [num_examples of the task] or empty: 1 for examples that are drawn but leave their batch before it is made, so that
+  // the order and the number of batches are those of all examples. A batch may be empty then. Must outlive the loader.
+  absl::Span<const uint8_t> left_out;
   // This process's share of each batch (lib/distributed/work_share.h). If the share has no example, no batch is made.
   int rank = 0;
   int num_ranks = 1;
@@ -53,8 +56,8 @@ class DataLoader {
   DataLoader(const DataLoader&) = delete;
   DataLoader& operator=(const DataLoader&) = delete;
 
-  int64_t num_examples() const;
-  int64_t num_batches() const;  // batches of an epoch
+  int64_t num_examples() const;  // those left out among them
+  int64_t num_batches() const;   // batches of an epoch
 
   // Starts an epoch at batch first_batch, 0 .. num_batches(), so that a run can resume inside an epoch. Batches made
   // ahead for another epoch are dropped. If `weights` are given (one per example, finite, not negative, not all 0), the
@@ -69,7 +72,7 @@ class DataLoader {
 
   // The examples in the batch that Next returned last: this process's share if there are several.
   absl::Span<const int64_t> examples() const;
-  // The examples of that batch in all processes.
+  // The examples of that batch in all processes. Without any there is nothing to learn from, and no batch was made.
   absl::Span<const int64_t> all_examples() const;
 
  private:

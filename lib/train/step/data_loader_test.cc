@@ -113,6 +113,38 @@ TEST_P(DataLoaderTest, StartsInTheMiddle) {
   EXPECT_TRUE(ReadEpoch(&loader, 2, 11).y.empty());
 }
 
+// The order, the batches and their number stay those of all examples; batches only lack those left out.
+TEST_P(DataLoaderTest, LeavesExamplesOut) {
+  const ToyTask task = MakeTask();
+  std::vector<uint8_t> left_out(kNumExamples);
+  for (int64_t i = 0; i < kNumExamples; ++i) left_out[i] = i % 3 == 0 ? 0 : 1;
+  DataLoaderOptions options = Options();
+  options.batch_size = 2;  // some batches lose both
+  DataLoader whole(task, Numbers(kNumExamples), options);
+  options.left_out = left_out;
+  DataLoader loader(task, Numbers(kNumExamples), options);
+  EXPECT_EQ(loader.num_batches(), 52);
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    Epoch expected = ReadEpoch(&whole, epoch);
+    int empty = 0;
+    for (std::vector<int64_t>& batch : expected.examples) {
+      batch.erase(std::remove_if(batch.begin(), batch.end(), [&](int64_t i) { return left_out[i] != 0; }), batch.end());
+      empty += batch.empty() ? 1 : 0;
+    }
+    EXPECT_GT(empty, 0);
+    loader.StartEpoch(epoch);
+    for (const std::vector<int64_t>& batch : expected.examples) {
+      const absl::StatusOr<const NamedTensors*> next = loader.Next();
+      ASSERT_TRUE(next.ok()) << next.status();
+      EXPECT_EQ(std::vector<int64_t>(loader.examples().begin(), loader.examples().end()), batch);
+      EXPECT_EQ(std::vector<int64_t>(loader.all_examples().begin(), loader.all_examples().end()), batch);
+      if (batch.empty()) continue;
+      EXPECT_EQ((*next)->At("y").num_elements(), static_cast<int64_t>(batch.size()));
+    }
+    EXPECT_EQ(*loader.Next(), nullptr);
+  }
+}
+
 TEST_P(DataLoaderTest, DropsAnEpochHalfway) {
   const ToyTask task = MakeTask();
   DataLoader loader(task, Numbers(kNumExamples), Options());

@@ -29,6 +29,7 @@ DataLoaderOptions LoaderOptions(const TrainerOptions& options) {
   loader.shuffle = options.shuffle;
   if (options.bucket_by_size) loader.bucket_window = options.bucket_window;
   loader.seed = options.seed;
+  loader.left_out = options.left_out;
   loader.num_workers = options.num_workers;
   loader.prefetch_factor = options.prefetch_factor;
   loader.persistent_workers = options.persistent_workers;

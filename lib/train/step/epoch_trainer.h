@@ -88,7 +88,8 @@ class EpochTrainer {
 absl::StatusOr<double> CombineLoss(const EpochContext& context, absl::Span<const int64_t> examples,
                                    const NamedTensors& batch, LossGradient* loss);
 
-// Returns the loader options for training. If the model is sharded, each process gets whole batches.
+// Returns the loader options for training, which refer to `options`. If the model is sharded, each process gets whole
+// batches.
 DataLoaderOptions LoaderOptions(const TrainerOptions& options);
 // Makes `loader` return this process's share of each batch. nullptr: the process trains alone, and nothing changes.
 void DealOut(const Communicator* communicator, DataLoaderOptions* loader);

@@ -1,6 +1,9 @@
 #include "lib/train/step/first_batch_check.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -85,6 +88,12 @@ absl::Status CheckFirstBatch(Task& task, const Tensor& parameters, absl::Span<co
                              const TrainerOptions& options, int64_t epoch) {
   const ProfileScope scope(Stage::kSetup);
   task.StartEpoch(epoch, /*training=*/true);
+  std::vector<int64_t> kept;
+  if (!options.left_out.empty()) {
+    std::copy_if(examples.begin(), examples.end(), std::back_inserter(kept),
+                 [&](int64_t example) { return options.left_out[example] == 0; });
+    examples = kept;
+  }
   const absl::Span<const int64_t> first = ExamplesToCheck(task, examples, options);
   const absl::Status status = CheckExamples(task, parameters, first, options);
   if (!IsFinding(status)) return status;
