@@ -10,6 +10,7 @@
 #include "lib/graph/known_file.h"
 #include "lib/graph/triples_file.h"
 #include "lib/influence/influence_file.h"
+#include "lib/influence/subsets_file.h"
 #include "lib/kge/model/embedding_export.h"
 #include "lib/kge/model/kge_file.h"
 #include "lib/neighbor/neighbor_file.h"
@@ -80,7 +81,7 @@ int main() {
        {&rutile::FeatureSchema(), &rutile::NeighborSchema(), &rutile::PotentialSchema(), &rutile::CheckpointSchema(),
         &rutile::FailedBatchSchema(), &rutile::PredictionsSchema(), &rutile::TriplesSchema(), &rutile::KnownSchema(),
         &rutile::KgeSchema(), &rutile::RanksSchema(), &rutile::EmbeddingsSchema(), &rutile::InfluenceSchema(),
-        &rutile::PartialInfluenceSchema()}) {
+        &rutile::PartialInfluenceSchema(), &rutile::SubsetsSchema()}) {
     std::cout << rutile::SchemaToMarkdown(*schema);
   }
   std::cout << ExtendedXyzKeys();

@@ -48,11 +48,15 @@ bool StructureList::has_hashes() const {
 
 absl::StatusOr<StructureList> ReadStructureList(absl::string_view path) {
   ASSIGN_OR_RETURN(const FileContents contents, FileContents::Open(path));
+  return ParseStructureList(path, contents.data());
+}
+
+absl::StatusOr<StructureList> ParseStructureList(absl::string_view path, absl::string_view text) {
   StructureList list;
   list.path = std::string(path);
   std::set<int64_t> seen;
   int64_t line_number = 0;
-  for (absl::string_view line : absl::StrSplit(contents.data(), '\n')) {
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
     ++line_number;
     const size_t comment = std::min(line.find('#'), line.size());
     const std::vector<absl::string_view> words =

@@ -37,6 +37,9 @@ struct StructureList {
 // line; a number that is there twice.
 absl::StatusOr<StructureList> ReadStructureList(absl::string_view path);
 
+// Reads the same from text; path: for messages.
+absl::StatusOr<StructureList> ParseStructureList(absl::string_view path, absl::string_view text);
+
 // Writes a line for each of the structures, as ReadStructureList reads them.
 std::string StructureListOf(const AtomicData& data, absl::Span<const int64_t> structures);
 
