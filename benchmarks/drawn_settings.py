@@ -217,6 +217,7 @@ DRAWN = {
 NOT_DRAWN = {
     "validation_data": "names structures of other files than those of the draw; train_held_out_test.sh compares runs",
     "test_data": "names structures of other files than those of the draw; train_held_out_test.sh compares runs",
+    "subset": "needs a plan that tracin draws for a run; train_subset_test.sh compares runs",
     "isolated_atoms": "no structure of the base set is a single atom",
     "log_interval": "a time, and lines for people",
     "quiet": "no lines for people",

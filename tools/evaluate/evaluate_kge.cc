@@ -350,6 +350,7 @@ absl::Status EvaluateKge(const ToolRun& run) {
   std::optional<KnowledgeGraph> graph;
   ASSIGN_OR_RETURN(const TrainedKge model, ReadModel(run, &graph));
   WarnOfUnfinishedRun(run.args[0], model.metadata);
+  SayIfOfSubset(run.args[0], model.metadata);
   if (exports) {
     if (run.args.size() == 1) {
       RETURN_IF_ERROR(

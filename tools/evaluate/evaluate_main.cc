@@ -72,7 +72,10 @@ absl::Status RunEvaluate(const ToolRun& run) {
   // of embeddings would be blamed.
   ASSIGN_OR_RETURN(const Models models, ReadModels(run.args[0]));
   RETURN_IF_ERROR(RefuseFlagsFor(FlagDomain::kEmbeddings, "with an interatomic potential"));
-  for (size_t m = 0; m < models.names.size(); ++m) WarnOfUnfinishedRun(models.names[m], models.potentials[m].metadata);
+  for (size_t m = 0; m < models.names.size(); ++m) {
+    WarnOfUnfinishedRun(models.names[m], models.potentials[m].metadata);
+    SayIfOfSubset(models.names[m], models.potentials[m].metadata);
+  }
   if (WantsAenet()) return ExportToAenet(run, models);
   if (run.args.size() < 2) return absl::InvalidArgumentError(kNeeds);
   ASSIGN_OR_RETURN(const EvaluateShard shard, ShardFromFlags());

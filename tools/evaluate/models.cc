@@ -9,6 +9,7 @@
 #include "lib/base/file.h"
 #include "lib/base/input_files.h"
 #include "lib/base/status_macros.h"
+#include "lib/influence/subsets_file.h"
 #include "lib/potential/model/open_potentials.h"
 #include "lib/potential/model/pair_repulsion.h"
 #include "lib/potential/prediction/force_predictor.h"
@@ -57,6 +58,13 @@ void WarnOfUnfinishedRun(absl::string_view path, const Metadata& metadata) {
   PrintWarning(absl::StrCat(path, ": is of a run that has not ended",
                             epoch != metadata.end() ? absl::StrCat(" (this is epoch ", epoch->second, ")") : "",
                             ": it was stopped, or is still training; train --resume goes on with it"));
+}
+
+void SayIfOfSubset(absl::string_view path, const Metadata& metadata) {
+  const auto subset = metadata.find(kSubsetKey);
+  if (subset == metadata.end()) return;
+  PrintMessage(absl::StrCat(path, ": learned from a part of its training set, subset ", subset->second,
+                            " of a plan (train --subset)"));
 }
 
 using Facts = std::vector<std::pair<std::string, std::string>>;

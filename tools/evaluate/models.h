@@ -27,6 +27,8 @@ absl::StatusOr<Models> ReadModels(const std::string& argument);
 
 // Warns if the model says that the run which wrote it had not ended: it was stopped, or is still going.
 void WarnOfUnfinishedRun(absl::string_view path, const Metadata& metadata);
+// Says so if the model learned from a subset of the training examples of its run.
+void SayIfOfSubset(absl::string_view path, const Metadata& metadata);
 
 // Returns facts for the report: name, value with its unit.
 std::vector<std::pair<std::string, std::string>> ModelFacts(const Models& models);

@@ -18,6 +18,7 @@
 #include "lib/graph/known_tails.h"
 #include "lib/graph/neighborhood.h"
 #include "lib/graph/triples_file.h"
+#include "lib/influence/subsets_file.h"
 #include "lib/kge/influence/kge_influence_options.h"
 #include "lib/kge/influence/kge_products.h"
 #include "lib/kge/model/kge_file.h"
@@ -386,6 +387,24 @@ absl::Status CheckModels(const CheckpointSet& checkpoint_set, const KgeShape& sh
   return absl::OkStatus();
 }
 
+// Triples that a subset left out would be listed as if they had been learned. (Of structures train_frames.txt says
+// which counted.)
+absl::Status RefuseSubset(const CheckpointSet& checkpoint_set, const std::optional<TrainedKge>& model) {
+  std::string subset;
+  if (checkpoint_set.are_models()) {
+    const auto found = model->metadata.find(kSubsetKey);
+    if (found != model->metadata.end()) subset = found->second;
+  } else {
+    const auto& config = checkpoint_set.checkpoints[0].task;
+    const auto found = config.find("subset");
+    if (found != config.end()) subset = found->second;
+  }
+  if (subset.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(checkpoint_set.paths[0], ": learned from subset ", subset,
+                   " alone (train --subset), and --train holds the others, too: compute influence for the run on all"));
+}
+
 absl::Status CheckSameTriples(const TracinFlags& flags, const CheckpointSet& checkpoint_set, const KgeData& data) {
   const bool is_text = data.triples_sha256.empty();
   if (checkpoint_set.are_models()) {
@@ -439,6 +458,7 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags
   ASSIGN_OR_RETURN(const KgeShape shape, ShapeOf(*checkpoint_set, model, data.graph));
   if (checkpoint_set->are_models()) RETURN_IF_ERROR(CheckModels(*checkpoint_set, shape, data.graph));
   RETURN_IF_ERROR(CheckSameTriples(flags, *checkpoint_set, data));
+  RETURN_IF_ERROR(RefuseSubset(*checkpoint_set, model));
   const DType own = checkpoint_set->are_models() ? model->parameters.dtype() : checkpoint_set->checkpoints[0].dtype;
   auto domain = std::make_unique<KgeDomain>(flags, checkpoint_set, std::move(data), shape, reference);
   domain->set_precision(CheckpointPrecision(flags, own));

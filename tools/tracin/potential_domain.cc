@@ -124,6 +124,8 @@ class PotentialDomain : public InfluenceDomain {
     if (flags_.gauss_newton) curvature_.Describe(&settings);
     settings["precision"] = std::string(kPrecisionNames.Name(PrecisionOf(options_.precision)));
     settings["loss"] = LossNames(losses_);
+    settings["terms"] = absl::StrCat("energy", options_.loss.force_weight > 0 ? ",force" : "",
+                                     options_.loss.stress_weight > 0 ? ",stress" : "");
     if (options_.test.quantity == PotentialQuantity::kForceComponent)
       settings["test_component"] = std::string(1, "xyz"[options_.test.component]);
     if (options_.projection.kind != ProjectionKind::kNone) {

@@ -14,6 +14,8 @@
 #include "tools/tracin/checkpoint_set.h"
 #include "tools/tracin/flags_of_other_programs.h"
 #include "tools/tracin/influence_run.h"
+#include "tools/tracin/judge/judge_flags.h"
+#include "tools/tracin/judge/run_judge.h"
 #include "tools/tracin/kge_domain.h"
 #include "tools/tracin/output_flags.h"
 #include "tools/tracin/parameter_flags.h"
@@ -73,6 +75,8 @@ absl::Status Merge(const ToolRun& run, const TracinFlags& flags, const OutputFla
 }  // namespace
 
 absl::Status RunTracin(const ToolRun& run, const InfluenceReferences* references) {
+  ASSIGN_OR_RETURN(const JudgeFlags judge, JudgeFlagsFromFlags());
+  if (judge.mode != JudgeMode::kNone) return RunJudge(run, judge);
   ASSIGN_OR_RETURN(const TracinFlags flags, TracinFlagsFromFlags());
   ASSIGN_OR_RETURN(const OutputFlags outputs, OutputFlagsFromFlags(flags));
   if (flags.mode == TracinMode::kMerge) return Merge(run, flags, outputs);
@@ -93,7 +97,10 @@ int RunTracinTool(int argc, char** argv, absl::Status (*body)(const ToolRun& run
                   "tracin [flags] --train=DATA --test=DATA CHECKPOINT...\n"
                   "       tracin [flags] --self --train=DATA CHECKPOINT...\n"
                   "       tracin [flags] --mode=leave-one-out --train=DATA CHECKPOINT\n"
-                  "       tracin [flags] --merge INFLUENCE...",
+                  "       tracin [flags] --merge INFLUENCE...\n"
+                  "       tracin [flags] --plan_subsets=100 --train=DATA --output=SUBSETS RUN\n"
+                  "       tracin [flags] --lds=SUBSETS --predictions=MODELS --train=DATA --test=DATA INFLUENCE...\n"
+                  "       tracin [flags] --judge=DIR --train=DATA --test=DATA RUN [INFLUENCE...]",
                   TracinForeignFlags()},
                  body);
 }

@@ -57,7 +57,7 @@ absl::Status TrainMember(const Member& member, const AtomicData& data, const Ato
   ASSIGN_OR_RETURN(const TrainingTask task, MakeTrainingTask(data, task_options, split.train));
   for (const std::string& message : messages) PrintMessage(message);
   if (!task.compile_message.empty()) PrintMessage(task.compile_message);
-  ASSIGN_OR_RETURN(const Split used, UsedSplit(split, options));
+  ASSIGN_OR_RETURN(const Split used, LearnedSplit(split, options));
   RETURN_IF_ERROR(CheckMeasures(data, task_options.loss, split, options));
   PrintFacts(data, task, task_options.loss, used);
   if (task_options.precision == DType::kF32) AllowForRounding(task.model->feature_scaling(), &options);

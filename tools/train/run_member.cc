@@ -166,7 +166,7 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
     PrintMessage(absl::StrFormat("mean of the best %d: validation loss %.6g%s", result->averaged, result->average_loss,
                                  keeps_files ? " -> " + directory.average() : ""));
   }
-  ASSIGN_OR_RETURN(const Split used, UsedSplit(split, options));
+  ASSIGN_OR_RETURN(const Split used, LearnedSplit(split, options));
   RETURN_IF_ERROR(
       PrintErrors(*run.task, used, result->best_parameters, run.example_unit, member.name, options.eager.device));
   if (!removed.ok()) return absl::InvalidArgumentError(absl::StrCat("another run is left: ", removed.message()));

@@ -48,6 +48,7 @@
 #include "tools/train/init_kge.h"
 #include "tools/train/run_member.h"
 #include "tools/train/train_plot.h"
+#include "tools/train/training_subset.h"
 
 namespace rutile {
 namespace {
@@ -204,7 +205,12 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator, CommunicatorFromFlags(run));
   options.communicator = communicator.get();
   ASSIGN_OR_RETURN(const std::vector<Member> members, MembersFromFlags(options));
+  ASSIGN_OR_RETURN(const std::optional<TrainingSubset> subset, SubsetFromFlags(&options));
   ASSIGN_OR_RETURN(const Data data, ReadData(inputs));
+  std::vector<uint8_t> kept;
+  if (subset.has_value()) {
+    ASSIGN_OR_RETURN(kept, KeptTriples(*subset, *data.graph));
+  }
   RETURN_IF_ERROR(SetKgeTrainerDefaults(model, !data.graph->valid.empty(), &options));
   ASSIGN_OR_RETURN(options.shard_model, ShardsFromFlags(ShapeOf(model, *data.graph), options));
   ASSIGN_OR_RETURN(const bool synchronize, SyncNormsFromFlags(model, options));
@@ -237,6 +243,10 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
     model.seed = options.seed;
     ASSIGN_OR_RETURN(const std::unique_ptr<KgeTask> task,
                      KgeTask::Create(data.graph, data.known, model, num_threads, factors));
+    if (subset.has_value()) {
+      options.left_out = task->LearnFrom(kept);
+      subset->Describe(options.seed, &metadata);
+    }
     RETURN_IF_ERROR(CheckBatchesOfNorms(*task, options, synchronize));
     if (&member == &members[0]) PrintFacts(*task, *data.graph);
     if (synchronize) {

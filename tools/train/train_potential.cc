@@ -41,6 +41,7 @@
 #include "tools/train/potential_member.h"
 #include "tools/train/run_member.h"
 #include "tools/train/train_plot.h"
+#include "tools/train/training_subset.h"
 
 namespace rutile {
 namespace {
@@ -195,6 +196,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   options.communicator = communicator.get();
   task_options.num_threads = ThreadsFromFlags();
   ASSIGN_OR_RETURN(const std::vector<Member> members, MembersFromFlags(options));
+  ASSIGN_OR_RETURN(const std::optional<TrainingSubset> subset, SubsetFromFlags(&options));
   ASSIGN_OR_RETURN(const std::optional<Potential> model, InitialModelFromFlags(options, &task_options));
   ASSIGN_OR_RETURN(AtomicData data,
                    ReadTrainingData(inputs, task_options.atomic_energies, DescriptorDefaultsOf(preset)));
@@ -220,6 +222,9 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   }
   RETURN_IF_ERROR(LeaveOutUnlabeled(data, task_options.loss, &split));
   RETURN_IF_ERROR(CheckHeldOut(data, files, split));
+  if (subset.has_value()) {
+    ASSIGN_OR_RETURN(options.left_out, LeftOutStructures(*subset, data, split.train));
+  }
   ASSIGN_OR_RETURN(const std::vector<std::string> cached, CacheFromFlags(options, &data, &task_options));
   messages.insert(messages.end(), cached.begin(), cached.end());
   if (options.num_workers > 0 && LearnsFromKeptFeatures(data, task_options)) {
@@ -242,7 +247,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   if (const std::string same = SameContents(metadata, inputs); !same.empty()) PrintWarning(same);
   if (!data.commands().empty()) metadata["features_command"] = absl::StrJoin(data.commands(), " && ");
   options.data_sha256 = DataSha256(metadata, inputs);
-  options.config = DataConfig(data);
+  for (const auto& [key, value] : DataConfig(data)) options.config[key] = value;
   RecordPreset(preset, &options);
   if (!isolated.recorded.empty()) options.config["isolated_atoms"] = isolated.recorded;
   RETURN_IF_ERROR(DescribeInitialModel(&metadata));
@@ -250,6 +255,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   RecordRun(run, EffectiveSettings(data, task_options, options), &options);
   for (const Member& member : members) {
     task_options.force_sampling.seed = options.seed;
+    if (subset.has_value()) subset->Describe(options.seed, &metadata);
     RETURN_IF_ERROR(TrainMember(member, data, task_options, split, messages, model, options, metadata));
     messages.clear();
     ++options.seed;

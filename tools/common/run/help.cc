@@ -26,7 +26,7 @@ constexpr size_t kNameWidth = 34;  // of a flag with its default in the short fo
 // Headings of help in their order, and the source files whose flags stand under them.
 constexpr std::pair<absl::string_view, absl::string_view> kGroups[] = {
     {"Structures", "structure_flags selection_flags structure_stream_flags"},
-    {"Data", "data_flags split_flags isolated_atoms"},
+    {"Data", "data_flags split_flags isolated_atoms training_subset"},
     {"Descriptor", "descriptor_flags angular_flag"},
     {"Potential", "potential_flags"},
     {"Embeddings of a knowledge graph", "kge_flags"},
