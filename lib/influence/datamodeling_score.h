@@ -10,7 +10,7 @@
 // order, 0 none. A test for which yhat is the same for all subsets has 0, since that predicts no order.
 //
 // Sources: A. Ilyas et al., "Datamodels: Predicting Predictions from Training Data", ICML 2022; S. M. Park et al.,
-// "TRAK: Attributing Model Behavior at Scale", ICML 2023, section 2.
+// "TRAK: Attributing Model Behavior at Scale", ICML 2023.
 
 #ifndef RUTILE_LIB_INFLUENCE_DATAMODELING_SCORE_H_
 #define RUTILE_LIB_INFLUENCE_DATAMODELING_SCORE_H_

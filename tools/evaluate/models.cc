@@ -67,6 +67,14 @@ void SayIfOfSubset(absl::string_view path, const Metadata& metadata) {
                             " of a plan (train --subset)"));
 }
 
+void DescribeSubset(const Models& models, Metadata* metadata) {
+  if (models.potentials.size() != 1) return;
+  const Metadata& model = models.potentials[0].metadata;
+  for (const char* key : {kSubsetKey, kSubsetsSha256Key, kSubsetSeedKey}) {
+    if (const auto found = model.find(key); found != model.end()) (*metadata)[key] = found->second;
+  }
+}
+
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
 void AddDescriptorFacts(const DescriptorOptions& descriptor, Facts* facts) {

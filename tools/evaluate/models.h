@@ -29,6 +29,8 @@ absl::StatusOr<Models> ReadModels(const std::string& argument);
 void WarnOfUnfinishedRun(absl::string_view path, const Metadata& metadata);
 // Says so if the model learned from a subset of the training examples of its run.
 void SayIfOfSubset(absl::string_view path, const Metadata& metadata);
+// Copies what a single model says of its subset into the metadata of its predictions, by which tracin --lds finds them.
+void DescribeSubset(const Models& models, Metadata* metadata);
 
 // Returns facts for the report: name, value with its unit.
 std::vector<std::pair<std::string, std::string>> ModelFacts(const Models& models);

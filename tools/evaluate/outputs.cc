@@ -22,6 +22,7 @@ absl::Status WriteOutputs(const std::string& directory, const ToolRun& run, cons
   files.insert(files.end(), inputs.begin(), inputs.end());
   ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PredictionsSchema().kind, files));
   metadata["members"] = absl::StrCat(models.potentials.size());
+  DescribeSubset(models, &metadata);
   RETURN_IF_ERROR(WritePredictions(directory + "/predictions.safetensors", predictions, metadata));
   RETURN_IF_ERROR(WriteFileAtomically(directory + "/predictions.tsv", PredictionsToTsv(predictions)));
   const bool forces = std::any_of(predictions.begin(), predictions.end(),

@@ -5,6 +5,7 @@ set -uo pipefail
 tracin=$PWD/tools/tracin/tracin
 train="$PWD/tools/train/train --threads=1 --plot=false --progress=false"
 featurize=$PWD/tools/featurize/featurize
+evaluate=$PWD/tools/evaluate/evaluate
 diff=$PWD/lib/tensorfile/diff
 tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
 elements=$PWD/data/elements
@@ -23,6 +24,7 @@ data="--train=f.safetensors --test=t.extxyz"
 saved=run/checkpoints/epoch-0000[24].safetensors
 succeeds $tracin $data --top_k=0 --output=loss.safetensors $saved
 succeeds $tracin $data --top_k=0 --test_quantity=energy --output=energy.safetensors $saved
+succeeds $tracin --train=f.safetensors --test=t.extxyz,s.extxyz --max_tests=5 --top_k=0 --output=more.safetensors $saved
 
 # By hand: plan, trainings, score.
 succeeds $tracin --plan_subsets=5 --kept=0.6 --seed=3 --train=f.safetensors --output=plan.safetensors run
@@ -52,6 +54,18 @@ printf 'subset\tseed\ttest\tvalue\n' > y.tsv
 for m in 0 1 2 3 4; do for t in 0 1 2 3; do printf '%s\t0\t%s\t%s\n' $m $t $((m * 7 % 5)); done; done >> y.tsv
 succeeds $tracin $data --lds=plan.safetensors --predictions=y.tsv --model=run/last.safetensors energy.safetensors
 [ -n "$(cell energy.safetensors 2 stdout)" ] || fail "a table of outcomes: $(cat stdout)"
+
+# What evaluate predicts with the models, in place of the models, which by then may be gone.
+for run in runs/*; do
+  succeeds $evaluate --forces=false --output_dir=predicted/${run#runs/} $run/last.safetensors t.extxyz
+done
+succeeds $tracin $data --lds=plan.safetensors --predictions='predicted/*/predictions.safetensors' \
+  --model=run/last.safetensors --seed=3 loss.safetensors
+cmp stdout lds.tsv || fail "predictions of evaluate: $(cat stdout)"
+refuses 'has no prediction of the test' $tracin --train=f.safetensors --test=t.extxyz,s.extxyz --lds=plan.safetensors \
+  --predictions=predicted/0-0/predictions.safetensors --model=run/last.safetensors more.safetensors
+refuses '--model gives one' $tracin $data --lds=plan.safetensors --predictions=predicted/0-0/predictions.safetensors \
+  loss.safetensors
 
 # In one command, which computes the influence, too; again, it has nothing to train.
 succeeds $tracin $data --judge=judge --plan_subsets=5 --kept=0.6 --seed=3 --seeds 2 --num_processes=2 run

@@ -37,7 +37,7 @@ DEFINE_string(
 DEFINE_string(
     predictions, "",
     "With --lds: models that were trained on the subsets (files, globs, run directories, with commas between), "
-    "or a table *.tsv with the columns subset, seed, test and value.");
+    "evaluate's predictions with them, or a table *.tsv with the columns subset, seed, test and value.");
 DEFINE_string(judge, "",
               "Directory for a plan, a training on each of its subsets, and the scores of influence files of the run: "
               "the arguments are the run and these files. What is there already is not done again.");

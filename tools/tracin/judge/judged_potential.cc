@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -8,12 +9,16 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "lib/base/status_macros.h"
+#include "lib/evaluation/predictions_file.h"
 #include "lib/evaluation/structure_prediction.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/data/structure_list.h"
 #include "lib/potential/influence/potential_products.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/potential/prediction/predict_data.h"
+#include "lib/tensorfile/file_kind.h"
+#include "lib/tensorfile/schema.h"
+#include "lib/tensorfile/tensor_reader.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/given_flags.h"
@@ -245,6 +250,9 @@ class JudgedPotential : public JudgedRun {
   absl::StatusOr<std::vector<StructurePrediction>> PredictionsOf(const std::string& path, const AtomicData& data,
                                                                  absl::Span<const int64_t> structures,
                                                                  bool forces) const {
+    ASSIGN_OR_RETURN(const TensorFile look, LookIntoTensorFile(path));
+    const absl::StatusOr<FileKind> kind = GetFileKind(look);
+    if (kind.ok() && kind->name == "predictions") return PredictionsInFile(path, data, structures, forces);
     ASSIGN_OR_RETURN(const Potential potential, ReadPotential(path));
     if (potential.descriptor != data.descriptor()) {
       return absl::InvalidArgumentError(absl::StrCat(path, ": of another descriptor than the other models"));
@@ -253,6 +261,35 @@ class JudgedPotential : public JudgedRun {
         PredictData(potential, data, structures, forces, ThreadsFromFlags());
     if (predictions.ok()) return predictions;
     return absl::Status(predictions.status().code(), absl::StrCat(path, ": ", predictions.status().message()));
+  }
+
+  // Returns what evaluate has predicted for the structures, which have the same names, atoms and reference energies.
+  static absl::StatusOr<std::vector<StructurePrediction>> PredictionsInFile(const std::string& path,
+                                                                            const AtomicData& data,
+                                                                            absl::Span<const int64_t> structures,
+                                                                            bool forces) {
+    ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
+    RETURN_IF_ERROR(CheckSchema(PredictionsSchema(), file).status());
+    ASSIGN_OR_RETURN(const std::vector<StructurePrediction> all, DecodePredictions(file));
+    std::map<std::string, const StructurePrediction*> by_name;
+    for (const StructurePrediction& p : all) by_name.emplace(p.name, &p);
+    std::vector<StructurePrediction> predictions;
+    for (const int64_t s : structures) {
+      const auto found = by_name.find(data.name(s));
+      const auto error = [&](absl::string_view what) {
+        return absl::InvalidArgumentError(absl::StrCat(path, ": ", what, " ", data.name(s)));
+      };
+      if (found == by_name.end()) return error("has no prediction of the test");
+      const StructurePrediction& p = *found->second;
+      const bool same_energy =
+          data.has_energy(s) ? p.reference_energy == data.energy(s) : std::isnan(p.reference_energy);
+      if (p.num_atoms != data.num_atoms(s) || !same_energy) {
+        return error("has other atoms, or another reference energy, than --test for");
+      }
+      if (forces && p.predicted_force.empty()) return error("has no forces (evaluate --forces=false) of");
+      predictions.push_back(p);
+    }
+    return predictions;
   }
 
   double ValueOf(const StructurePrediction& p, const PotentialTest& test) const {

@@ -16,7 +16,8 @@ absl::StatusOr<std::unique_ptr<JudgedRun>> OpenJudgedRun(const std::string& mode
   if (kind.name == "kge") return OpenJudgedGraph(model, train, test);
   if (kind.name == "potential") return OpenJudgedPotential(model, train, test);
   return absl::InvalidArgumentError(
-      absl::StrCat(model, ": a file of kind ", kind.name, ", expected a model, such as a run's last.safetensors"));
+      absl::StrCat(model, ": a file of kind ", kind.name,
+                   ", expected a model, such as a run's last.safetensors (--model gives one beside predictions)"));
 }
 
 absl::Status CheckTestNames(const InfluenceFile& influence, const std::vector<std::string>& names) {

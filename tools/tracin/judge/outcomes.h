@@ -37,9 +37,9 @@ struct SubsetModel {
   std::string seed;
 };
 
-// Finds the models that `predictions` names, with commas between: model files, globs or lists of them (ExpandInputs),
-// or directories of runs, whose last.safetensors counts. INVALID_ARGUMENT: a model that was not trained on a subset of
-// the plan.
+// Finds the models that `predictions` names, with commas between: model files or evaluate's predictions with
+// them, globs or lists of these (ExpandInputs), or directories of runs, whose last.safetensors counts.
+// INVALID_ARGUMENT: a model that was not trained on a subset of the plan.
 absl::StatusOr<std::vector<SubsetModel>> FindModels(const std::string& predictions, const SubsetPlan& plan);
 
 // Asks the models for the chosen tests. INVALID_ARGUMENT: two models of one subset and seed.
