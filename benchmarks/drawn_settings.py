@@ -69,10 +69,12 @@ DRAWN = {
     "hidden": ("p", ["--hidden=4,3", "--hidden="]),
     "zbl": ("p", ["--zbl=1,2.5", MANY_BODY + "--zbl=auto"]),
     # Embeddings
+    "candidate_dropout": ("g", ["--candidate_dropout=0.3"]),
     "conve_variant": ("g", [CONVE + "--conve_variant=" + variant for variant in ("dettmers", "tiepin", "libkge")]),
     "embedding_dim": ("g", ["--embedding_dim=6"]),
     "embedding_height": ("g", [CONVE + "--embedding_height=2 --embedding_width=8"]),
     "embedding_width": ("g", [CONVE + "--embedding_height=8 --embedding_width=2 --kernel_width=1"]),
+    "entity_dropout": ("g", ["--entity_dropout=0.3 --input_dropout=0"]),
     "feature_map_dropout": ("g", [CONVE + "--feature_map_dropout=0"]),
     "group_queries": ("g", ["--kge_loss=1vsAll --group_queries"]),
     "init": ("g", ["--init=normal:0.1", "--init=uniform:0.5"]),
@@ -87,7 +89,9 @@ DRAWN = {
     "output_channels": ("g", [CONVE + "--output_channels=3"]),
     "output_dropout": ("g", [CONVE + "--output_dropout=0"]),
     "regularization": ("g", ["--regularizer=n3 --regularization=0.2"]),
-    "regularizer": ("g", ["--regularizer=n3", "--regularizer=f2", "--regularizer=l3"]),
+    "regularizer": ("g", ["--regularizer=n3", "--regularizer=f2", "--regularizer=l3", "--regularizer=dura"]),
+    "relation_dropout": ("g", ["--relation_dropout=0.3 --input_dropout=0"]),
+    "relation_prediction": ("g", ["--relation_prediction=0.5"]),
     # Loss
     "energy_weight": ("p", ["--energy_weight=2", FORCES + "--energy_weight=3"]),
     "force_fraction": ("p", [FORCES + "--force_fraction=0.5"]),

@@ -55,7 +55,8 @@ class Reordered(Property):
     """triples in another order give the same model, to rounding"""
     domains = "g"
     base = {"batch_size": WHOLE}
-    never = {**BY_PLACE, **COARSE, **NORMS, "precision": "coarse", "input_dropout": "drawn by place"}
+    never = {**BY_PLACE, **COARSE, **NORMS, "precision": "coarse", "input_dropout": "drawn by place",
+             "entity_dropout": "drawn by place", "relation_dropout": "drawn by place"}
 
     def check(self, work, draw):
         work.train(draw.flags, draw.inputs, "run")

@@ -98,7 +98,8 @@ class Resume(Property):
 class Accumulate(Property):
     """two batches in a step are one large batch, to rounding"""
     never = {**BY_PLACE, **COARSE, "val_check_interval": "counts batches",
-             "input_dropout": "a batch has its own numbers",
+             "input_dropout": "a batch has its own numbers", "entity_dropout": "likewise",
+             "relation_dropout": "likewise", "candidate_dropout": "a batch has its own mask",
              "precision": "16 bits of precision", "conve_variant": "batch norms see batches", "optimizer": "",
              "kge_model": "", "embedding_height": "batch norms", "embedding_width": "batch norms"}
     del never["force_fraction"], never["sampling_policy"], never["limit_val_batches"]
@@ -124,7 +125,8 @@ class Processes(Property):
     never = {**COARSE, "precision": "16 bits of precision", "strategy": "alone by request", "threads": "",
              "conve_variant": "batch norms see batches", "kge_model": "", "embedding_height": "batch norms",
              "embedding_width": "batch norms", "sync_batchnorm": "for ConvE", "optimizer": "", "barebones": "",
-             "input_dropout": "a process has its own numbers"}
+             "input_dropout": "a process has its own numbers", "entity_dropout": "likewise",
+             "relation_dropout": "likewise"}
 
     def concerns(self, name, flag):
         if name == "kge_model":

@@ -53,6 +53,8 @@ KgeOptions Options(KgeModel model, ConveVariant variant, KgeLoss loss, DType pre
   options.output_channels = 4;
   options.kernel_width = 2;
   options.seed = 3;
+  if (loss == KgeLoss::kKvsAll) options.candidate_dropout = 0.2;
+  if (loss == KgeLoss::kOneToN && model == KgeModel::kComplEx) options.regularizer = KgeRegularizer::kDura;
   return options;
 }
 

@@ -71,6 +71,14 @@ class Task {
   // an example several times.
   virtual absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const = 0;
 
+  // The same for batch `number` of an epoch, from 0, whose examples, or this process's share of them, these are. A task
+  // in which the examples of a batch have something in common that no example tells, such as a dropout mask, overrides
+  // it. By default it calls MakeBatch, which makes such a task's batch 0.
+  virtual absl::Status MakeNumberedBatch(int64_t number, absl::Span<const int64_t> examples,
+                                         NamedTensors* batch) const {
+    return MakeBatch(examples, batch);
+  }
+
   // Returns the batch with all its data, for readers that do not have the task's data: row numbers that MakeBatch
   // leaves in a batch are replaced by the rows. By default it returns the batch unchanged.
   virtual NamedTensors CompleteBatch(const NamedTensors& batch) const { return batch; }

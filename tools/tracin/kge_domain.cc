@@ -12,6 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "lib/base/parallel_for.h"
 #include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
@@ -103,10 +104,10 @@ class KgeDomain : public InfluenceDomain {
           "--loss=triple takes a score for a log-odds, but the run's loss, ", kKgeLossNames.Name(shape_.options.loss),
           ", is a softmax, which leaves open where scores begin: gradients of triples that are scored high all but "
           "vanish, and influence is of the others; --loss=",
-          shape_.options.regularizer == KgeRegularizer::kNone ? "trained" : kKgeLossNames.Name(shape_.options.loss),
+          AddedToLoss().empty() ? "trained" : kKgeLossNames.Name(shape_.options.loss),
           " takes the gradients that the run followed"));
     }
-    RETURN_IF_ERROR(CheckRegularizer());
+    RETURN_IF_ERROR(CheckAddedToLoss());
     const bool has_labels =
         flags_.has_tests() && NeedsKnownTails(options_.loss) && options_.quantity == KgeQuantity::kLoss;
     options_.label_test_tails = FLAGS_label_test_tails && (has_labels || FlagGiven("label_test_tails"));
@@ -272,13 +273,26 @@ class KgeDomain : public InfluenceDomain {
     return absl::OkStatus();
   }
 
-  // The steps of a regularized run followed another gradient than that of a loss over scores.
-  absl::Status CheckRegularizer() const {
+  // The flags that added something to the loss over scores of tails; empty if none did.
+  std::string AddedToLoss() const {
     const KgeOptions& options = shape_.options;
-    if (options.regularizer == KgeRegularizer::kNone) return absl::OkStatus();
+    std::vector<std::string> added;
+    if (options.regularizer != KgeRegularizer::kNone) {
+      added.push_back(absl::StrCat("--regularizer=", kKgeRegularizerNames.Name(options.regularizer),
+                                   " with a weight of ", options.regularization));
+    }
+    if (options.relation_prediction > 0) {
+      added.push_back(absl::StrCat("--relation_prediction=", options.relation_prediction));
+    }
+    return absl::StrJoin(added, " and ");
+  }
+
+  // The steps of such a run followed another gradient than that of a loss over scores of tails.
+  absl::Status CheckAddedToLoss() const {
+    if (AddedToLoss().empty()) return absl::OkStatus();
+    const KgeOptions& options = shape_.options;
     const std::string added =
-        absl::StrCat("the run added to its loss --regularizer=", kKgeRegularizerNames.Name(options.regularizer),
-                     " with a weight of ", options.regularization, ", whose gradients scores do not include");
+        absl::StrCat("the run added to its loss ", AddedToLoss(), ", whose gradients scores of tails do not include");
     if (FLAGS_loss != "trained") return WarnOrRefuse(flags_, added);
     return absl::InvalidArgumentError(absl::StrCat("--loss=trained: ", added,
                                                    ": give --loss=", kKgeLossNames.Name(options.loss),

@@ -94,7 +94,7 @@ expect_error 1 'other triples' $train --output_dir=g other.safetensors k.safeten
 loss_of() { awk -F'\t' 'NR == 4 {print $4}' "$1/log.tsv"; }
 for flags in "--conve_variant=tiepin" "--conve_variant=libkge" "--kge_loss=1vsAll --precision=fp64" \
   "--kge_loss=KvsAll --label_smoothing=0.1 --label_smoothing_form=pykeen" "--kge_loss=1-N --regularizer=f2" \
-  "--kge_loss=1vsAll --group_queries --regularizer=n3 --init=normal:0.1"; do
+  "--kge_loss=1vsAll --group_queries --regularizer=n3 --init=normal:0.1" "--candidate_dropout=0.3"; do
   succeeds $train $small --max_epochs=3 --overwrite --output_dir=g $flags t.safetensors
   succeeds $train $small --max_epochs=3 --overwrite --compile_mode=none --output_dir=h $flags t.safetensors
   awk -v a="$(loss_of g)" -v b="$(loss_of h)" 'BEGIN {exit !(a - b < 2e-3 * a && b - a < 2e-3 * a)}' ||
@@ -205,6 +205,43 @@ for pair in regularizer:n3 init:normal:0.001; do
   [ "$(config n3 "${pair%%:*}")" = "${pair#*:}" ] || fail "${pair%%:*} in config.json is $(config n3 "${pair%%:*}")"
   $info n3/best.safetensors | grep -q "${pair%%:*}.*${pair#*:}" || fail "${pair%%:*} in the model"
 done
+# Masks of candidates are those of the batch's number, so that a run stopped within an epoch goes on to the same bits.
+product="--kge_model=complex --embedding_dim=16 --threads=1 --batch_size=16 --seed=3"
+table="--entity_dropout=0.2 --relation_dropout=0.1 --candidate_dropout=0.3 --relation_prediction=0.5 --regularizer=dura"
+succeeds $train $product $table --max_steps=20 --output_dir=table t.safetensors
+succeeds $train $product $table --max_steps=7 --output_dir=tableb t.safetensors
+succeeds $train $product $table --max_steps=20 --resume --output_dir=tableb t.safetensors
+$diff table/last.safetensors tableb/last.safetensors || fail "a run with dropout by table that was resumed differs"
+for pair in entity_dropout:0.2 input_dropout:0 candidate_dropout:0.3 relation_prediction:0.5 regularizer:dura; do
+  [ "$(config table "${pair%%:*}")" = "${pair#*:}" ] || fail "${pair%%:*} is $(config table "${pair%%:*}")"
+done
+succeeds $train --flagfile=table/flags.txt --output_dir=tablec
+$diff table/last.safetensors tablec/last.safetensors || fail "a run with dropout by table made again differs"
+succeeds $train $product $table --threads=2 --compile_mode=none --max_epochs=3 --output_dir=tabler t.safetensors
+succeeds $train $product $table --max_epochs=3 --output_dir=tablek t.safetensors
+awk -v a="$(loss_of tablek)" -v b="$(loss_of tabler)" 'BEGIN {exit !(a - b < 2e-3 * a && b - a < 2e-3 * a)}' ||
+  fail "dropout by table: loss $(loss_of tablek) by the kernel, $(loss_of tabler) by the reference"
+succeeds $train $product $table --precision=bf16-mixed --max_epochs=1 --overwrite --output_dir=g t.safetensors
+refuses 'input_dropout = 0.3 .*entity_dropout = 0.2' \
+  $train $product --input_dropout=0.3 --entity_dropout=0.2 --output_dir=z t.safetensors
+refuses 'entity_dropout has no effect with --kge_model=conve' $train --entity_dropout=0.2 --output_dir=z t.safetensors
+refuses 'relation_prediction has no effect with --kge_model=conve' \
+  $train --relation_prediction=1 --output_dir=z t.safetensors
+refuses 'dura.*conve' $train --regularizer=dura --output_dir=z t.safetensors
+refuses 'candidate_dropout' $train $product $table --candidate_dropout=0.1 --max_steps=30 --resume --output_dir=tableb \
+  t.safetensors
+# The defaults of distmult and complex.
+recent="${train% --preset=aenet} $product --max_epochs=1 --overwrite --output_dir=g"
+succeeds $recent t.safetensors
+for pair in kge_loss:1vsAll group_queries:true input_dropout:0.4; do
+  [ "$(config g "${pair%%:*}")" = "${pair#*:}" ] || fail "default ${pair%%:*} is $(config g "${pair%%:*}")"
+done
+succeeds ${train% --preset=aenet} --flagfile=g/flags.txt --overwrite --output_dir=gg
+$diff g/last.safetensors gg/last.safetensors || fail "a run with default flags made again differs"
+succeeds $recent --nogroup_queries t.safetensors
+[ -z "$(config g group_queries)" ] || fail "--nogroup_queries gives $(config g group_queries)"
+succeeds $recent --kge_loss=KvsAll t.safetensors
+succeeds ${train% --preset=aenet} --flagfile=g/flags.txt --overwrite --output_dir=gg
 refuses 'regularizer' $train $regular --regularizer=f2 --max_epochs=8 --resume --output_dir=n3b t.safetensors
 expect_error 1 'regularization has no effect with --regularizer=none' \
   $train --regularization=0.1 --output_dir=z t.safetensors

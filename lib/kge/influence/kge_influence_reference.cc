@@ -62,7 +62,7 @@ void ReferenceKgeGradient(const KgeShape& shape, const Tensor& parameters, const
   } else {
     KgeShape trained = shape;
     trained.options.loss = TrainingLoss(loss);
-    result = ReferenceLosses(trained, ReferenceScores(shape, leaf, v), batch).sum();
+    result = ReferenceLosses(trained, ReferenceScores(shape, leaf, batch, v), batch).sum();
   }
   const at::Tensor computed = torch::autograd::grad({result}, {leaf})[0].to(at::kCPU, at::kDouble).contiguous();
   std::copy_n(computed.data_ptr<double>(), gradient.size(), gradient.begin());

@@ -66,5 +66,28 @@ TEST(DropoutTest, EveryPartOfTheKeyMatters) {
   EXPECT_NE(masks, Masks<float>(1, 2, 3, DropoutLayer::kOutput, 0.5, 64));
 }
 
+std::vector<double> OfCandidate(uint64_t seed, int64_t epoch, int64_t number, int64_t entity, size_t n) {
+  std::vector<double> scale(n);
+  FillCandidateDropout(seed, epoch, number, entity, 0.5, absl::MakeSpan(scale));
+  return scale;
+}
+
+TEST(CandidateDropoutTest, IsAMaskOfItsOwnForEachBatchAndEntity) {
+  const auto mask = OfCandidate(1, 2, 3, 4, 64);
+  EXPECT_EQ(mask, OfCandidate(1, 2, 3, 4, 64));
+  for (const auto& other : {OfCandidate(2, 2, 3, 4, 64), OfCandidate(1, 3, 3, 4, 64), OfCandidate(1, 2, 4, 4, 64),
+                            OfCandidate(1, 2, 3, 5, 64), OfCandidate(1, 3, 2, 4, 64), OfCandidate(1, 2, 4, 3, 64)}) {
+    EXPECT_NE(mask, other);
+  }
+  std::vector<double> all;
+  for (int64_t entity = 0; entity < 1000; ++entity) {
+    const std::vector<double> row = OfCandidate(1, 0, 0, entity, 100);
+    all.insert(all.end(), row.begin(), row.end());
+  }
+  const double dropped = static_cast<double>(std::count(all.begin(), all.end(), 0.0));
+  EXPECT_EQ(dropped + static_cast<double>(std::count(all.begin(), all.end(), 2.0)), 100000);
+  EXPECT_NEAR(dropped / 100000, 0.5, 4 * std::sqrt(0.25 / 100000));
+}
+
 }  // namespace
 }  // namespace rutile

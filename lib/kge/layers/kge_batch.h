@@ -17,6 +17,7 @@ struct KgeBatch {
   absl::Span<const int32_t> positive;         // true tails of each query, ascending
   int64_t epoch = 0;                          // from 0; dropout masks depend on it
   bool training = true;  // true: batch statistics and dropout; false: running statistics, no dropout
+  int64_t number = 0;    // of the batch in its epoch, from 0; the candidates' dropout mask depends on it
 
   int64_t size() const { return static_cast<int64_t>(head.size()); }
 };

@@ -16,13 +16,8 @@ void ProductLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v,
   const ProfileScope scope(Stage::kEmbedding);
   const int64_t d = shape_.dim(), half = shape_.options.model == KgeModel::kComplEx ? d / 2 : 0;
   T* masks = Take<T>(&masks_, batch.size() * 2 * d);
-  const bool masked = batch.training && shape_.options.input_dropout > 0;
   for (int64_t e = 0; e < batch.size(); ++e, masks += 2 * d, v += d) {
-    std::fill_n(masks, 2 * d, T(1));
-    if (masked) {
-      FillDropout(shape_.options.seed, batch.epoch, batch.example[e], DropoutLayer::kInput,
-                  shape_.options.input_dropout, absl::MakeSpan(masks, 2 * d));
-    }
+    FillMasks(batch, e, absl::MakeSpan(masks, 2 * d));
     const T* const h = RowOf(rows.heads, e, parameters + at_.entity, batch.head[e], d);
     const T* const r = RowOf(rows.relations, e, parameters + at_.relation, batch.relation[e], d);
     const T *const m = masks, *const n = masks + d;
@@ -36,6 +31,19 @@ void ProductLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v,
       v[k] = h_re * r_im + h_im * r_re;
     }
   }
+}
+
+template <typename T>
+void ProductLayers<T>::FillMasks(const KgeBatch& batch, int64_t e, absl::Span<T> masks) const {
+  const KgeOptions& options = shape_.options;
+  const auto fill = [&](DropoutLayer layer, double rate, absl::Span<T> part) {
+    if (rate > 0) FillDropout(options.seed, batch.epoch, batch.example[e], layer, rate, part);
+  };
+  std::fill(masks.begin(), masks.end(), T(1));
+  if (!batch.training) return;
+  if (options.input_dropout > 0) return fill(DropoutLayer::kInput, options.input_dropout, masks);
+  fill(DropoutLayer::kHead, options.entity_dropout, masks.first(shape_.dim()));
+  fill(DropoutLayer::kRelation, options.relation_dropout, masks.subspan(shape_.dim()));
 }
 
 template <typename T>

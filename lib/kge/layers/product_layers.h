@@ -3,6 +3,9 @@
 #ifndef RUTILE_LIB_KGE_LAYERS_PRODUCT_LAYERS_H_
 #define RUTILE_LIB_KGE_LAYERS_PRODUCT_LAYERS_H_
 
+#include <cstdint>
+
+#include "absl/types/span.h"
 #include "lib/kge/layers/batch_rows.h"
 #include "lib/kge/layers/kge_batch.h"
 #include "lib/kge/model/kge_shape.h"
@@ -23,6 +26,9 @@ class ProductLayers {
                 const BatchRowGradients<T>& d_rows = {});
 
  private:
+  // Fills the masks of e_h and of w_r of query e, [2 d].
+  void FillMasks(const KgeBatch& batch, int64_t e, absl::Span<T> masks) const;
+
   const KgeShape shape_;
   const KgeShape::Offsets at_;
   Tensor masks_;  // [B, 2 d]

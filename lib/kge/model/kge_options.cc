@@ -26,6 +26,8 @@ constexpr Range kSizes = AtLeast(1).AtMost(kLargestSize);
 
 bool IsConve(const KgeOptions& options) { return options.model == KgeModel::kConvE; }
 
+bool IsProduct(const KgeOptions& options) { return !IsConve(options); }
+
 bool IsRegularized(const KgeOptions& options) { return options.regularizer != KgeRegularizer::kNone; }
 
 // Lists the ways to see an embedding as an image: "1 x 200, 2 x 100, ...". It tries all heights, which is quick up to
@@ -89,7 +91,7 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
       Setting<O>::Choice<&O::model, &kKgeModelNames>(
           kModel,
           "Embedding model of a knowledge graph: conve, distmult or complex. The last two have no image, channels or "
-          "kernel, and no dropout but --input_dropout; flags of these are then refused."),
+          "kernel, and dropout of embeddings alone; flags of these are then refused."),
       Setting<O>::Choice<&O::variant, &kConveVariantNames>("conve_variant",
                                                            "Form of ConvE: dettmers (the authors'), tiepin or libkge. "
                                                            "The variant also sets the defaults of other flags.")
@@ -124,9 +126,26 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
           .Needs(kModel, IsConve),
       Setting<O>("input_dropout", &O::input_dropout,
                  "Dropout rate of both embeddings, at least 0 and below 1. Training scales the other numbers up. With "
-                 "-1, it is 0.2, but 0.4 for distmult and complex.")
+                 "-1, it is 0.2, but 0.4 for distmult and complex, or 0 with --entity_dropout or --relation_dropout.")
           .In(kRates)
           .Automatic("-1"),
+      Setting<O>("entity_dropout", &O::entity_dropout,
+                 "Dropout rate of the head's embedding for distmult and complex, at least 0 and below 1. It stands "
+                 "in place of --input_dropout, which has one rate for head and relation.")
+          .In(kRates)
+          .Needs(kModel, IsProduct)
+          .RecordedIf([](const O& options) { return IsProduct(options) && options.entity_dropout > 0; }),
+      Setting<O>("relation_dropout", &O::relation_dropout,
+                 "Dropout rate of the relation's embedding for distmult and complex, likewise in place of "
+                 "--input_dropout.")
+          .In(kRates)
+          .Needs(kModel, IsProduct)
+          .RecordedIf([](const O& options) { return IsProduct(options) && options.relation_dropout > 0; }),
+      Setting<O>("candidate_dropout", &O::candidate_dropout,
+                 "Dropout rate of the table of entities that queries are scored with, at least 0 and below 1, for any "
+                 "model. All queries of a batch share a mask. LibKGE's entity dropout is this and --entity_dropout.")
+          .In(kRates)
+          .RecordedIf([](const O& options) { return options.candidate_dropout > 0; }),
       Setting<O>("feature_map_dropout", &O::feature_map_dropout,
                  "Dropout rate of whole channels after ConvE's convolution, at least 0 and below 1.")
           .In(kRates)
@@ -139,7 +158,7 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
           "Loss over all entities: 1-N, 1-of-N, 1vsAll or KvsAll. With 1-N and KvsAll all known training tails are "
           "true, with the others the triple's own tail alone. The losses 1-N and 1-of-N are binary cross-entropies, "
           "1vsAll and KvsAll cross-entropies of the softmax. Case and dashes do not matter, and ce means 1vsAll, as in "
-          "tracin. If empty, it is 1-N (dettmers), 1-of-N (tiepin) or KvsAll (libkge, distmult, complex).")
+          "tracin. If empty, it is 1-N (dettmers), 1-of-N (tiepin), KvsAll (libkge) or 1vsAll (distmult, complex).")
           .Automatic(""),
       Setting<O>("label_smoothing", &O::label_smoothing,
                  "Strength eps of label smoothing, at least 0 and below 1. With -1, it is 0.1, and 0 for the softmax "
@@ -156,20 +175,29 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
       Setting<O>("group_queries", &O::group_queries,
                  "With 1vsAll, score a head and relation once for all its training tails. An epoch has the same "
                  "gradient with fewer queries (FB15k-237: 3.6 times fewer). A batch then counts heads with relations, "
-                 "and the tails of one share a dropout mask.")
+                 "and the tails of one share a dropout mask. It is on for distmult and complex, where "
+                 "--nogroup_queries turns it off, and off for conve, whose batch norms see queries.")
           .Needs("kge_loss", [](const O& options) { return options.loss == KgeLoss::kOneVsAll; })
           .RecordedIf([](const O& options) { return options.group_queries && options.loss == KgeLoss::kOneVsAll; }),
       Setting<O>::Choice<&O::regularizer, &kKgeRegularizerNames>(
           "regularizer",
           "What the training loss of each triple adds for its head, relation and tail, so that frequent ones count as "
-          "often as they occur: none, n3 (sum of |x|^3, moduli for complex), f2 (of x^2) or l3 (of |x|^3 over real "
-          "numbers). Queries with several tails count these with equal shares. Validation losses are without it.")
+          "often as they occur: none, n3 (sum of |x|^3, moduli for complex), f2 (of x^2), l3 (of |x|^3 over real "
+          "numbers) or, for distmult and complex, dura (squares of head and tail, and of their products with the "
+          "relation). Queries with several tails count these with equal shares. Validation losses are without it.")
           .RecordedIf(IsRegularized),
       Setting<O>("regularization", &O::regularization,
                  "Weight of the regularizer, relative to the loss of a triple. Published runs of complex with n3 and "
                  "1vsAll have 0.05 (FB15k-237) and 0.1 (WN18RR).")
           .In(Above(0))
           .Needs("regularizer", IsRegularized),
+      Setting<O>("relation_prediction", &O::relation_prediction,
+                 "Weight of a second loss for distmult and complex, the cross-entropy of a triple's relation in the "
+                 "softmax over all relations, given head and tail; 0: none. Published runs have 4 (FB15k-237) and "
+                 "0.05 (WN18RR). Validation losses are without it.")
+          .In(AtLeast(0))
+          .Needs(kModel, IsProduct)
+          .RecordedIf([](const O& options) { return IsProduct(options) && options.relation_prediction > 0; }),
       Setting<O>::Text(
           "init", [](const O& options) { return SettingValue(EmbeddingInitText(options.init)); },
           [](absl::string_view text, O* options) -> absl::Status {
@@ -192,7 +220,18 @@ absl::Status CheckKgeOptions(const KgeOptions& options) {
     return absl::InvalidArgumentError(
         absl::StrCat("precision = ", DTypeName(options.precision), ": expected F32 or F64"));
   }
+  if (IsConve(options) && options.regularizer == KgeRegularizer::kDura) {
+    return absl::InvalidArgumentError(
+        "regularizer = dura: it multiplies entities by relations as distmult and complex do, and conve does not; "
+        "expected none, n3, f2 or l3");
+  }
   if (IsConve(options)) return CheckImage(options);
+  if (options.input_dropout > 0 && (options.entity_dropout > 0 || options.relation_dropout > 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input_dropout = ", options.input_dropout,
+                     " has one rate for heads and relations, and entity_dropout = ", options.entity_dropout,
+                     " and relation_dropout = ", options.relation_dropout, " a rate for each: give one or the other"));
+  }
   if (options.model == KgeModel::kComplEx && options.embedding_dim % 2 != 0) {
     return absl::InvalidArgumentError(absl::StrCat("embedding_dim = ", options.embedding_dim,
                                                    ": complex needs an even number, real parts and imaginary parts"));

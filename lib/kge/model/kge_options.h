@@ -64,10 +64,11 @@ inline constexpr LooseEnumNames<LabelSmoothing> kLabelSmoothingNames("no label s
 // What training adds to the loss of a triple (h, r, t): regularization times the sum over its three embeddings of sum_k
 // |x_k|^p. n3: p = 3, where ComplEx counts the moduli of its complex numbers (the nuclear 3-norm of Lacroix, Usunier,
 // Obozinski, ICML 2018); f2: p = 2, the squared Frobenius norm (same paper); l3: p = 3 over real numbers. n3 and l3 are
-// the same for models without complex numbers.
-enum class KgeRegularizer { kNone, kN3, kF2, kL3 };
+// the same for models without complex numbers. dura: of DistMult and ComplEx, products of entities and relations
+// (Zhang, Cai, Wang, NeurIPS 2020; lib/kge/training/dura_penalty.h).
+enum class KgeRegularizer { kNone, kN3, kF2, kL3, kDura };
 
-inline constexpr absl::string_view kKgeRegularizerWords[] = {"none", "n3", "f2", "l3"};
+inline constexpr absl::string_view kKgeRegularizerWords[] = {"none", "n3", "f2", "l3", "dura"};
 inline constexpr LooseEnumNames<KgeRegularizer> kKgeRegularizerNames("no regularizer of embeddings",
                                                                      kKgeRegularizerWords);
 
@@ -94,7 +95,12 @@ struct KgeOptions {
   int64_t output_channels = 32;
   int64_t kernel_height = 3;
   int64_t kernel_width = 3;
-  double input_dropout = 0.2;        // drops elements of the image; DistMult, ComplEx: of e_h and w_r
+  double input_dropout = 0.2;   // drops elements of the image; DistMult, ComplEx: of e_h and w_r
+  double entity_dropout = 0;    // DistMult, ComplEx, without input_dropout: drops elements of e_h
+  double relation_dropout = 0;  // likewise of w_r
+  // Drops elements of the table of entities with which queries are scored: one mask for a batch (LibKGE's, whose
+  // entity dropout drops heads and candidates).
+  double candidate_dropout = 0;
   double feature_map_dropout = 0.2;  // drops whole channels
   double output_dropout = 0.3;       // drops elements after fc
   KgeLoss loss = KgeLoss::kOneToN;
@@ -105,6 +111,9 @@ struct KgeOptions {
   bool group_queries = false;
   KgeRegularizer regularizer = KgeRegularizer::kNone;
   double regularization = 0.05;  // weight of the regularizer
+  // DistMult, ComplEx: weight of the loss of a triple's relation among all relations, given head and tail (Chen et al.,
+  // AKBC 2021; lib/kge/training/relation_prediction.h). 0: none.
+  double relation_prediction = 0;
   EmbeddingInit init;
   DType precision = DType::kF32;
   uint64_t seed = 0;  // seed of dropout masks
@@ -116,6 +125,20 @@ constexpr double kBatchNormMomentum = 0.1;
 // One row for each option but precision and seed: its flag, range, which models have it, its name in configs and model
 // files. A row that decides about others comes before them.
 absl::Span<const Setting<KgeOptions>> KgeSettings();
+
+// The dropout rates of e_h and of w_r in DistMult and ComplEx.
+inline double HeadDropout(const KgeOptions& options) {
+  return options.input_dropout > 0 ? options.input_dropout : options.entity_dropout;
+}
+inline double RelationDropout(const KgeOptions& options) {
+  return options.input_dropout > 0 ? options.input_dropout : options.relation_dropout;
+}
+
+// False if training multiplies rows of tails and does not only score them (dura, relation_prediction): processes that
+// divide the table of entities (lib/kge/layers/kge_shard.h) do not have these rows.
+inline bool CanShard(const KgeOptions& options) {
+  return options.regularizer != KgeRegularizer::kDura && options.relation_prediction == 0;
+}
 
 // Returns INVALID_ARGUMENT naming option, value and what would fit (embedding_dim = height x width; a kernel that fits
 // into the image).

@@ -107,6 +107,31 @@ TEST(CheckKgeOptionsTest, KernelFitsIntoTheImageOfBoth) {
   EXPECT_THAT(Refusal(options), AllOf(HasSubstr("3 x 8"), HasSubstr("6 x 4"), HasSubstr("along height")));
 }
 
+TEST(CheckKgeOptionsTest, OneRateForHeadAndRelationOrTwo) {
+  KgeOptions options;
+  options.model = KgeModel::kDistMult;
+  EXPECT_EQ(HeadDropout(options), 0.2);
+  options.relation_dropout = 0.3;
+  EXPECT_THAT(Refusal(options), ErrorNames({"input_dropout = 0.2", "relation_dropout = 0.3"}));
+  options.candidate_dropout = 0.5;
+  options.input_dropout = 0;
+  EXPECT_TRUE(CheckKgeOptions(options).ok());
+  EXPECT_EQ(HeadDropout(options), 0);
+  EXPECT_EQ(RelationDropout(options), 0.3);
+  options.candidate_dropout = 1;
+  EXPECT_THAT(Refusal(options), HasSubstr("candidate_dropout is 1"));
+}
+
+TEST(CheckKgeOptionsTest, DuraMultipliesAndConveDoesNot) {
+  KgeOptions options;
+  options.regularizer = KgeRegularizer::kDura;
+  EXPECT_THAT(Refusal(options), ErrorNames({"dura", "conve", "none, n3, f2 or l3"}));
+  options.model = KgeModel::kComplEx;
+  EXPECT_TRUE(CheckKgeOptions(options).ok());
+  options.relation_prediction = -1;
+  EXPECT_THAT(Refusal(options), HasSubstr("relation_prediction is -1"));
+}
+
 TEST(CheckKgeOptionsTest, NamesWhatIsOutOfRange) {
   KgeOptions options;
   options.input_dropout = 1;
@@ -168,11 +193,12 @@ TEST(KgeSettingsTest, RowsCountForTheModelsThatHaveThem) {
   conve.regularizer = distmult.regularizer = KgeRegularizer::kF2;
   distmult.model = KgeModel::kDistMult;
   distmult.label_smoothing = 0;
-  std::vector<std::string> of_conve;
+  std::vector<std::string> of_conve, of_products;
   for (const Setting<KgeOptions>& row : KgeSettings()) {
-    EXPECT_TRUE(row.HasEffect(conve)) << row.name;
+    if (!row.HasEffect(conve)) of_products.push_back(row.name);
     if (!row.HasEffect(distmult)) of_conve.push_back(row.name);
   }
+  EXPECT_THAT(of_products, ::testing::ElementsAre("entity_dropout", "relation_dropout", "relation_prediction"));
   EXPECT_THAT(of_conve, ::testing::ElementsAre("conve_variant", "embedding_height", "embedding_width",
                                                "output_channels", "kernel_height", "kernel_width",
                                                "feature_map_dropout", "output_dropout", "label_smoothing_form"));
@@ -188,6 +214,8 @@ TEST(KgeSettingsTest, RangesAreCheckedWhereARowCounts) {
     if (!row.Set("-7", &options).ok()) continue;  // a name
     EXPECT_EQ(CheckKgeOptions(options).ok(), !counts) << row.name;
     options.model = KgeModel::kConvE;
+    EXPECT_EQ(CheckKgeOptions(options).ok(), !row.HasEffect(options)) << row.name;
+    if (!row.HasEffect(options)) options.model = KgeModel::kDistMult;
     EXPECT_THAT(CheckKgeOptions(options), ErrorNames(absl::StatusCode::kInvalidArgument, {row.name, "-7"}));
   }
 }

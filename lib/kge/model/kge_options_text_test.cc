@@ -85,6 +85,26 @@ TEST(KgeOptionsTextTest, RegularizersInitAndGroupsAreReadBack) {
   EXPECT_EQ(DescribeKgeOptions(read), text);
 }
 
+TEST(KgeOptionsTextTest, DropoutByTableAndRelationPredictionAreReadBack) {
+  KgeOptions options;
+  options.entity_dropout = options.relation_prediction = 0.5;  // without effect in ConvE
+  EXPECT_EQ(DescribeKgeOptions(options).count("entity_dropout"), 0);
+  EXPECT_EQ(DescribeKgeOptions(options).count("relation_prediction"), 0);
+  options.model = KgeModel::kComplEx;
+  options.input_dropout = 0;
+  options.relation_dropout = 0.25;
+  options.candidate_dropout = 0.125;
+  options.regularizer = KgeRegularizer::kDura;
+  const std::map<std::string, std::string> text = DescribeKgeOptions(options);
+  EXPECT_EQ(text.at("regularizer"), "dura");
+  EXPECT_EQ(text.at("candidate_dropout"), "0.125");
+  const KgeOptions read = *ParseKgeOptions(text);
+  EXPECT_EQ(read.entity_dropout, 0.5);
+  EXPECT_EQ(read.relation_dropout, 0.25);
+  EXPECT_EQ(read.relation_prediction, 0.5);
+  EXPECT_EQ(DescribeKgeOptions(read), text);
+}
+
 TEST(ParseKgeOptionsTest, NamesWhatIsWrong) {
   const auto message = [](const char* key, const char* value) {
     std::map<std::string, std::string> text = DescribeKgeOptions(KgeOptions());

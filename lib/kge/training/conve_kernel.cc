@@ -12,8 +12,10 @@
 #include "lib/kge/layers/kge_shard.h"
 #include "lib/kge/layers/product_layers.h"
 #include "lib/kge/layers/workspace.h"
+#include "lib/kge/training/dura_penalty.h"
 #include "lib/kge/training/embedding_penalty.h"
 #include "lib/kge/training/entity_scores.h"
+#include "lib/kge/training/relation_prediction.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {
@@ -44,8 +46,14 @@ template <typename T>
 class ConveKernel::ImplOf : public Impl {
  public:
   ImplOf(const KgeShape& shape, ThreadPool* pool, FactorRounding factors)
-      : shape_(shape), at_(shape.offsets()), scores_(shape, pool, factors), products_(shape), penalty_(shape.options) {
+      : shape_(shape),
+        at_(shape.offsets()),
+        scores_(shape, pool, factors),
+        products_(shape),
+        penalty_(shape.options),
+        dura_(shape.options) {
     if (shape.is_conve()) conve_.emplace(shape, pool, factors);
+    if (!shape.is_conve() && shape.options.relation_prediction > 0) prediction_.emplace(shape, pool, factors);
   }
 
   void AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient, double* loss_sum,
@@ -76,18 +84,29 @@ class ConveKernel::ImplOf : public Impl {
       Forward(p, batch, v);
     }
     if (statistics != nullptr) *statistics = conve_ && batch.training ? conve_->Statistics() : BatchStatistics();
-    // Nothing is finished early if heads are much of the table.
     const PenalizedRows penalized = FindPenalizedRows(shape_.options, batch);
-    arrays.penalized = penalized.entities;
+    const std::vector<WeightedPair> pairs = FindPenalizedPairs(shape_.options, batch);
+    if (!penalized.entities.empty() || !pairs.empty()) {
+      arrays.add_to_rows = [&](ShardRange entities, T* rows) {
+        penalty_.AddGradients(penalized.entities, entities, p + at_.entity, entities.begin, rows);
+        dura_.AddEntityGradients(pairs, entities, p + at_.entity, p + at_.relation, rows);
+      };
+    }
     // Before a sink may change the parameters.
-    const double penalty = Penalty(penalized, p, shard);
-    const bool early = g != nullptr && batch.size() * kEntitiesPerHead <= shape_.num_entities;
+    const double penalty =
+        Penalty(penalized, p, shard) + dura_.template SumOf<T>(pairs, p + at_.entity, p + at_.relation);
+    // Nothing is finished early if heads are much of the table, or if tails have gradients that come later.
+    const bool early = g != nullptr && batch.size() * kEntitiesPerHead <= shape_.num_entities && !prediction_;
     GradientObserver* const observer = early ? delivery.observer() : nullptr;
     GradientSink* const sink = early && batch.size() > 0 ? delivery.sink() : nullptr;
     if (g != nullptr && delivery.overwrites()) Overwrite(batch.size() == 0, g, &arrays);
     if (sink != nullptr) SplitAtHeads(batch, &arrays);
+    if (g != nullptr) {
+      dura_.template AddRelationGradients<T>(pairs, p + at_.entity, p + at_.relation, g + at_.relation);
+    }
     double loss = scores_.AddLosses(batch, arrays, sink != nullptr ? HandOverRows(sink, g) : TellRows(observer));
     loss += penalty;
+    if (prediction_ && batch.training) loss += prediction_->AddLosses(batch, p, g);
     if (shard != nullptr) shard->template Sum<T>(&d_v_, absl::MakeSpan(&loss, 1));
     *loss_sum += loss;
     if (g == nullptr) return;
@@ -123,6 +142,7 @@ class ConveKernel::ImplOf : public Impl {
   }
   void SetShard(Exchange* exchange) override {
     shard_.reset();
+    CHECK(exchange == nullptr || CanShard(shape_.options));
     if (exchange != nullptr) shard_.emplace(shape_, exchange);
   }
   absl::Status status() const override {
@@ -269,9 +289,11 @@ class ConveKernel::ImplOf : public Impl {
   std::optional<ConveLayers<T>> conve_;
   ProductLayers<T> products_;
   const RowPenalty penalty_;
-  std::optional<KgeShard> shard_;  // set by SetShard
-  BatchRows<T> rows_;              // the batch's rows, if the model is sharded
-  std::vector<int32_t> heads_;     // heads of a batch whose gradient goes to a sink, ascending
+  const DuraPenalty dura_;
+  std::optional<RelationPrediction<T>> prediction_;  // if it has a weight
+  std::optional<KgeShard> shard_;                    // set by SetShard
+  BatchRows<T> rows_;                                // the batch's rows, if the model is sharded
+  std::vector<int32_t> heads_;                       // heads of a batch whose gradient goes to a sink, ascending
   Tensor v_, d_v_, d_heads_, d_relations_, row_memory_;
 };
 

@@ -5,7 +5,9 @@
 // and matrix products are those of matrix_products.h. lib/kge/training/kge_reference.h defines the results.
 //
 // Dropout masks are FillDropout of options.seed, batch.epoch and batch.example: kInput over the [2 d] numbers of the
-// stacked image, row-major (DistMult, ComplEx: of e_h, then of w_r); kFeatureMap over [C]; kOutput over [d].
+// stacked image, row-major (DistMult, ComplEx: of e_h, then of w_r, or kHead and kRelation over [d] each); kFeatureMap
+// over [C]; kOutput over [d]. The candidates' masks are FillCandidateDropout of options.seed, batch.epoch, batch.number
+// and the entity, over [d].
 //
 // Results have the same bits for any number of threads.
 
@@ -53,16 +55,17 @@ class ConveKernel {
   // loss_sum and statistics are those of the whole model. Only parameters and gradients that this process owns or that
   // are replicated are read and written; the gradient of replicated ones is one process's addend of the sum, that of
   // owned ones is complete. If it is overwritten, the gradient that others own is unspecified. Not together with
-  // SetBatchSum. exchange must live until the next call; nullptr, the default, for a model in one process.
+  // SetBatchSum. exchange must live until the next call; nullptr, the default, for a model in one process. CHECK-fails
+  // if CanShard is false.
   void SetShard(Exchange* exchange);
 
   // Adds the sum of the batch's losses to loss_sum: binary cross-entropy is the mean over entities, softmax
   // cross-entropy has labels normalized to a sum of 1, and counts QueryWeight times. A training batch's sum includes
-  // what the regularizer adds (embedding_penalty.h). Adds d loss_sum / d parameters to gradient [P], also if
-  // batch.training is false, where `delivery` says; gradient is null if only the loss is wanted. Overwrites statistics,
-  // which may be null, with those of the norms; they are empty if batch.training is false or a norm saw a single value.
-  // parameters and gradient are of the shape's precision (CHECK-fails otherwise), ids in range. An error is that of a
-  // sum over processes.
+  // what the regularizer (embedding_penalty.h, dura_penalty.h) and relation_prediction (relation_prediction.h) add.
+  // Adds d loss_sum / d parameters to gradient [P], also if batch.training is false, where `delivery` says; gradient is
+  // null if only the loss is wanted. Overwrites statistics, which may be null, with those of the norms; they are empty
+  // if batch.training is false or a norm saw a single value. parameters and gradient are of the shape's precision
+  // (CHECK-fails otherwise), ids in range. An error is that of a sum over processes.
   absl::Status AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient, double* loss_sum,
                                    BatchStatistics* statistics,
                                    const GradientDelivery& delivery = GradientDelivery::Add());

@@ -59,7 +59,7 @@ Outcome FromKernel(const KgeShape& shape, const Tensor& parameters, const KgeBat
 Outcome FromReference(const KgeShape& shape, const Tensor& parameters, const KgeBatch& batch) {
   const at::Tensor leaf = ToTorch(parameters).to(at::kDouble).clone().requires_grad_(true);
   const KgeHidden hidden = ReferenceHidden(shape, leaf, batch);
-  const at::Tensor loss = ReferenceLosses(shape, ReferenceScores(shape, leaf, hidden.v), batch).sum();
+  const at::Tensor loss = ReferenceLosses(shape, ReferenceScores(shape, leaf, batch, hidden.v), batch).sum();
   Outcome outcome;
   outcome.loss = loss.item<double>();
   outcome.gradient = FromTorch(torch::autograd::grad({loss}, {leaf})[0]);

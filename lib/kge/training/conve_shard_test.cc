@@ -124,8 +124,11 @@ KgeShape SmallShape(KgeModel model, ConveVariant variant, KgeLoss loss, DType pr
   options.model = model;
   options.variant = variant;
   options.loss = loss;
-  // Penalties of rows go through the same blocks, sinks and shards.
-  if (loss == KgeLoss::kKvsAll) options.regularizer = KgeRegularizer::kN3;
+  // Penalties of rows and dropped candidates go through the same blocks, sinks and shards.
+  if (loss == KgeLoss::kKvsAll) {
+    options.regularizer = KgeRegularizer::kN3;
+    options.candidate_dropout = 0.3;
+  }
   options.embedding_dim = 12;
   options.embedding_height = 3;
   options.embedding_width = 4;

@@ -102,7 +102,7 @@ template void RowPenalty::AddGradients(absl::Span<const WeightedRow>, ShardRange
 
 PenalizedRows FindPenalizedRows(const KgeOptions& options, const KgeBatch& batch) {
   PenalizedRows rows;
-  if (options.regularizer == KgeRegularizer::kNone || !batch.training) return rows;
+  if (!RowPenalty(options).is_on() || !batch.training) return rows;
   for (int64_t q = 0; q < batch.size(); ++q) {
     const int64_t begin = batch.positive_offset[q], end = batch.positive_offset[q + 1];
     const double weight = options.regularization * QueryWeight(options, end - begin);

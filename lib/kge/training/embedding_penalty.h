@@ -34,8 +34,8 @@ class RowPenalty {
  public:
   explicit RowPenalty(const KgeOptions& options);
 
-  // False for the regularizer none, whose penalties are 0.
-  bool is_on() const { return regularizer_ != KgeRegularizer::kNone; }
+  // False for the regularizers none and dura (dura_penalty.h), whose penalties of single rows are 0.
+  bool is_on() const { return regularizer_ != KgeRegularizer::kNone && regularizer_ != KgeRegularizer::kDura; }
   // Returns phi of a row, x [d], summed in fp64.
   template <typename T>
   double Of(absl::Span<const T> x) const;
@@ -62,7 +62,7 @@ struct PenalizedRows {
   std::vector<WeightedRow> entities, relations;
 };
 
-// Collects the rows of a training batch. Empty if nothing is regularized, and for an evaluation, whose loss is without.
+// Collects the rows of a training batch. Empty if no rows are penalized, and for an evaluation, whose loss is without.
 PenalizedRows FindPenalizedRows(const KgeOptions& options, const KgeBatch& batch);
 
 }  // namespace rutile

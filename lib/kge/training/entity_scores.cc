@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "absl/types/span.h"
+#include "lib/base/logging.h"
+#include "lib/kge/layers/dropout.h"
 #include "lib/kge/layers/workspace.h"
 #include "lib/kge/model/kge_labels.h"
 #include "lib/matrix/matrix_view.h"
@@ -23,7 +25,7 @@ constexpr int64_t kMostLanes = 64, kLaneBytes = int64_t{64} << 20;
 
 template <typename T>
 EntityScores<T>::EntityScores(const KgeShape& shape, ThreadPool* pool, FactorRounding factors)
-    : shape_(shape), penalty_(shape.options), pool_(pool), together_(pool, factors) {
+    : shape_(shape), pool_(pool), together_(pool, factors) {
   const int threads = NumWorkers(pool);
   for (int i = 0; threads > 1 && i < threads; ++i) {
     alone_.push_back(std::make_unique<Worker>(nullptr, factors));
@@ -31,7 +33,8 @@ EntityScores<T>::EntityScores(const KgeShape& shape, ThreadPool* pool, FactorRou
 }
 
 template <typename T>
-void EntityScores<T>::SetLabels(const KgeBatch& batch) {
+void EntityScores<T>::SetLabels(const KgeBatch& batch, absl::Span<const double> weights) {
+  CHECK(weights.empty() || IsSoftmaxLoss(shape_.options.loss));
   base_.resize(batch.size());
   extra_.resize(batch.size());
   weight_.resize(batch.size());
@@ -40,7 +43,7 @@ void EntityScores<T>::SetLabels(const KgeBatch& batch) {
     const SmoothedLabels labels = SmoothLabels(shape_.options, shape_.num_entities, num_true);
     base_[q] = labels.base;
     extra_[q] = labels.extra;
-    weight_[q] = QueryWeight(shape_.options, num_true);
+    weight_[q] = QueryWeight(shape_.options, num_true) * (weights.empty() ? 1 : weights[q]);
   }
 }
 
@@ -129,11 +132,10 @@ void EntityScores<T>::LossOfBlock(const KgeBatch& batch, Sweep sweep, int64_t fi
 
 template <typename T>
 void EntityScores<T>::ForBlock(const KgeBatch& batch, const EntityArrays<T>& arrays, Sweep sweep, int64_t first_query,
-                               int64_t queries, int64_t first_entity, int64_t entities, Stripe* stripe,
-                               Worker* worker) {
-  const int64_t d = shape_.dim();
+                               int64_t queries, const Candidates& candidates, Stripe* stripe, Worker* worker) {
+  const int64_t d = shape_.dim(), first_entity = candidates.entities.begin, entities = candidates.entities.size();
   const MatrixView<T> v = {arrays.v + first_query * d, queries, d, d};
-  const MatrixView<T> table = {arrays.entities + first_entity * d, entities, d, d};
+  const MatrixView<T> table = {candidates.rows, entities, d, d};
   const bool gradients = sweep != Sweep::kSums && arrays.d_v != nullptr;
   ScoreBlock<T> block;
   block.n = entities;
@@ -141,20 +143,42 @@ void EntityScores<T>::ForBlock(const KgeBatch& batch, const EntityArrays<T>& arr
   block.scores = Take<T>(&worker->scores, queries * block.stride);
   block.first = first_entity;
   if (arrays.bias != nullptr) block.bias = arrays.bias + first_entity;
-  const bool add = arrays.add || first_query > 0;
   if (gradients && arrays.bias != nullptr) {
     block.bias_gradient =
         arrays.hand_over ? worker->d_bias.template mutable_values<T>().data() : arrays.d_bias + first_entity;
-    if (!add) std::fill_n(block.bias_gradient, entities, T(0));
+    if (!arrays.add && first_query == 0) std::fill_n(block.bias_gradient, entities, T(0));
   }
   worker->products.Multiply(v, table.Transposed(), /*add=*/false, block.scores, block.stride);
   LossOfBlock(batch, sweep, first_query, queries, block, stripe, worker);
   if (!gradients) return;
   const MatrixView<T> d_scores = {block.scores, queries, entities, block.stride};
-  T* const d_entities =
-      arrays.hand_over ? worker->d_entities.template mutable_values<T>().data() : arrays.d_entities + first_entity * d;
-  worker->products.Multiply(d_scores.Transposed(), v, add, d_entities, d);
+  worker->products.Multiply(d_scores.Transposed(), v, candidates.add || first_query > 0, candidates.d_rows, d);
   worker->products.Multiply(d_scores, table, /*add=*/first_entity > stripe->begin, stripe->d_v + first_query * d, d);
+}
+
+template <typename T>
+typename EntityScores<T>::Candidates EntityScores<T>::Drop(const KgeBatch& batch, const Candidates& block,
+                                                           Worker* worker) const {
+  const KgeOptions& options = shape_.options;
+  const int64_t d = shape_.dim(), size = block.entities.size() * d;
+  T* const mask = Take<T>(&worker->mask, size);
+  T* const rows = Take<T>(&worker->masked, size);
+  ForPieces(worker->pool, block.entities.size(), kPiece, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) {
+      FillCandidateDropout(options.seed, batch.epoch, batch.number, block.entities.begin + i, options.candidate_dropout,
+                           absl::MakeSpan(mask + i * d, d));
+    }
+    for (int64_t k = begin * d; k < end * d; ++k) rows[k] = block.rows[k] * mask[k];
+  });
+  return {block.entities, rows, block.d_rows == nullptr ? nullptr : Take<T>(&worker->d_masked, size), /*add=*/false};
+}
+
+template <typename T>
+void EntityScores<T>::AddDropped(const Candidates& dropped, const Candidates& block, Worker* worker) const {
+  const T* const mask = worker->mask.template values<T>().data();
+  for (int64_t k = 0; k < block.entities.size() * shape_.dim(); ++k) {
+    block.d_rows[k] = (block.add ? block.d_rows[k] : T(0)) + dropped.d_rows[k] * mask[k];
+  }
 }
 
 template <typename T>
@@ -162,6 +186,8 @@ void EntityScores<T>::ForLane(const KgeBatch& batch, const EntityArrays<T>& arra
                               const std::function<void(const FinishedRows&)>& finished, Stripe* stripe,
                               Worker* worker) {
   worker->products.SetRounding(batch.training);
+  const bool drops = batch.training && shape_.options.candidate_dropout > 0;
+  const bool gradients = sweep != Sweep::kSums && arrays.d_v != nullptr;
   for (int64_t k = stripe->begin; k < stripe->end; k += kEntities) {
     const int64_t entities = std::min(kEntities, stripe->end - k);
     FinishedRows rows = {k, k + entities};
@@ -170,15 +196,18 @@ void EntityScores<T>::ForLane(const KgeBatch& batch, const EntityArrays<T>& arra
       rows.d_entities = &worker->d_entities;
       if (arrays.bias != nullptr) Take<T>(&worker->d_bias, entities), rows.d_bias = &worker->d_bias;
     }
+    Candidates block = {{k, k + entities}, arrays.entities + k * shape_.dim(), nullptr, arrays.add};
+    if (gradients) {
+      block.d_rows = arrays.hand_over ? worker->d_entities.template mutable_values<T>().data()
+                                      : arrays.d_entities + k * shape_.dim();
+    }
+    const Candidates candidates = drops ? Drop(batch, block, worker) : block;
     for (int64_t q = 0; q < batch.size(); q += kQueries) {
-      ForBlock(batch, arrays, sweep, q, std::min(kQueries, batch.size() - q), k, entities, stripe, worker);
+      ForBlock(batch, arrays, sweep, q, std::min(kQueries, batch.size() - q), candidates, stripe, worker);
     }
     if (sweep == Sweep::kSums) continue;
-    if (arrays.d_v != nullptr && !arrays.penalized.empty()) {
-      T* const d_entities = arrays.hand_over ? worker->d_entities.template mutable_values<T>().data()
-                                             : arrays.d_entities + k * shape_.dim();
-      penalty_.AddGradients(arrays.penalized, {k, k + entities}, arrays.entities, k, d_entities);
-    }
+    if (gradients && drops && batch.size() > 0) AddDropped(candidates, block, worker);
+    if (gradients && arrays.add_to_rows) arrays.add_to_rows(block.entities, block.d_rows);
     if (finished) finished(rows);
   }
 }
@@ -223,7 +252,7 @@ double EntityScores<T>::AddLosses(const KgeBatch& batch, const EntityArrays<T>& 
                                   const std::function<void(const FinishedRows&)>& finished) {
   const ProfileScope scope(Stage::kScores);
   if (scope.is_on()) CountScores(scope, batch.size(), arrays.d_v != nullptr);
-  SetLabels(batch);
+  SetLabels(batch, arrays.weights);
   SetLanes(batch.size(), arrays.d_v);
   const bool in_any_order = !finished || arrays.hand_over;
   const auto for_all = [&](Sweep sweep) {

@@ -19,7 +19,6 @@
 #include "lib/kge/layers/kge_shard.h"
 #include "lib/kge/model/kge_shape.h"
 #include "lib/kge/training/blocked_loss.h"
-#include "lib/kge/training/embedding_penalty.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/matrix_products.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -40,8 +39,11 @@ struct EntityArrays {
   // If true, d_entities and d_bias are computed in the memory of a block and only passed to `finished`: the two arrays
   // above are not used. Needs add = false.
   bool hand_over = false;
-  // Rows whose penalty's gradient is added to d_entities (embedding_penalty.h), ascending. The losses are without it.
-  absl::Span<const WeightedRow> penalized = {};
+  // [B] how much each query's softmax loss counts beside QueryWeight; empty: 1.
+  absl::Span<const double> weights = {};
+  // If set, adds to the gradient of the entities, which begins at `gradient`, what is not of scores: a regularizer's.
+  // Called by several threads, once for each block. The losses are without it.
+  std::function<void(ShardRange entities, T* gradient)> add_to_rows = nullptr;
 };
 
 // Rows of d_entities and d_bias that are final. The tensors hold these rows alone, and are set only with hand_over;
@@ -90,12 +92,20 @@ class EntityScores {
     ThreadPool* pool;
     MatrixProducts<T> products;
     Tensor scores, piece_gradients, d_entities, d_bias;
+    Tensor mask, masked, d_masked;  // a block's candidates after dropout
+  };
+  // A block of rows that queries are scored with, and where their gradient goes.
+  struct Candidates {
+    ShardRange entities;
+    const T* rows;  // [n, d]
+    T* d_rows;      // [n, d]
+    bool add;       // to d_rows
   };
 
   ShardRange own_entities() const {
     return shard_ != nullptr ? shard_->entities() : ShardRange{0, shape_.num_entities};
   }
-  void SetLabels(const KgeBatch& batch);
+  void SetLabels(const KgeBatch& batch, absl::Span<const double> weights);
   // Makes the gradients of a sweep those of losses times the queries' weights.
   void WeighQueries();
   void SetLanes(int64_t queries, T* d_v);
@@ -104,7 +114,11 @@ class EntityScores {
   void JoinProcesses();
   void AddLanes(int64_t queries, T* d_v);
   void ForBlock(const KgeBatch& batch, const EntityArrays<T>& arrays, Sweep sweep, int64_t first_query, int64_t queries,
-                int64_t first_entity, int64_t entities, Stripe* stripe, Worker* worker);
+                const Candidates& candidates, Stripe* stripe, Worker* worker);
+  // Drops elements of the rows: returns the block as it is scored.
+  Candidates Drop(const KgeBatch& batch, const Candidates& block, Worker* worker) const;
+  // Moves the gradient of dropped rows to the block's.
+  void AddDropped(const Candidates& dropped, const Candidates& block, Worker* worker) const;
   void ForLane(const KgeBatch& batch, const EntityArrays<T>& arrays, Sweep sweep,
                const std::function<void(const FinishedRows&)>& finished, Stripe* stripe, Worker* worker);
   void CountScores(const ProfileScope& scope, int64_t queries, bool gradients) const;
@@ -112,7 +126,6 @@ class EntityScores {
                    Stripe* stripe, Worker* worker);
 
   const KgeShape shape_;
-  const RowPenalty penalty_;
   ThreadPool* const pool_;
   KgeShard* shard_ = nullptr;
   std::vector<double> base_, extra_, weight_;  // [B]

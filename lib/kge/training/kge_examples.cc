@@ -125,18 +125,20 @@ absl::Span<const int32_t> KgeExamples::Known(int64_t example) const {
   return known_->Tails(query.head, query.relation);
 }
 
-void KgeExamples::FillBatch(absl::Span<const int64_t> examples, int64_t epoch, NamedTensors* batch) const {
+void KgeExamples::FillBatch(absl::Span<const int64_t> examples, int64_t epoch, NamedTensors* batch,
+                            int64_t number) const {
   const auto size = static_cast<int64_t>(examples.size());
   int32_t* const head = Reuse<int32_t>(batch, "head", {size});
   int32_t* const relation = Reuse<int32_t>(batch, "relation", {size});
-  int64_t* const number = Reuse<int64_t>(batch, "example", {size});
+  int64_t* const numbers = Reuse<int64_t>(batch, "example", {size});
   for (int64_t b = 0; b < size; ++b) {
     const Query query = At(examples[b]);
     head[b] = query.head;
     relation[b] = query.relation;
-    number[b] = examples[b];
+    numbers[b] = examples[b];
   }
   Reuse<int64_t>(batch, "epoch", {1})[0] = epoch;
+  Reuse<int64_t>(batch, "number", {1})[0] = number;
   std::vector<int32_t> own;
   FillLists(batch, "positive_offset", "positive", size, [&](int64_t b) { return Positives(examples[b], &own); });
   if (epoch >= 0) return;
@@ -157,6 +159,7 @@ KgeBatch ViewKgeBatch(const NamedTensors& batch) {
   view.positive_offset = batch.At("positive_offset").values<int64_t>();
   view.positive = batch.At("positive").values<int32_t>();
   view.epoch = std::max<int64_t>(batch.At("epoch").values<int64_t>()[0], 0);
+  view.number = batch.At("number").values<int64_t>()[0];
   view.training = !IsEvaluation(batch);
   return view;
 }

@@ -57,10 +57,10 @@ class KgeExamples {
   absl::Span<const int32_t> Known(int64_t example) const;
 
   // Fills a batch with the tensors head i32 [B], relation i32 [B], example i64 [B], positive_offset i64 [B + 1],
-  // positive i32, epoch i64 [1]. For an evaluation, epoch is -1 and there are also target_offset i64 [B + 1] and target
-  // i32 (entities to rank), known_offset i64 [B + 1] and known i32 (entities to filter). Memory is reused if it is
-  // large enough.
-  void FillBatch(absl::Span<const int64_t> examples, int64_t epoch, NamedTensors* batch) const;
+  // positive i32, epoch i64 [1], number i64 [1] (of the batch in its epoch). For an evaluation, epoch is -1 and there
+  // are also target_offset i64 [B + 1] and target i32 (entities to rank), known_offset i64 [B + 1] and known i32
+  // (entities to filter). Memory is reused if it is large enough.
+  void FillBatch(absl::Span<const int64_t> examples, int64_t epoch, NamedTensors* batch, int64_t number = 0) const;
 
  private:
   std::vector<int64_t> QueriesByKey(int64_t first, int64_t count) const;

@@ -89,6 +89,26 @@ at::Tensor Drop(const at::Tensor& x, const at::Tensor& scales) {
                                                                     : scales.view_as(x));
 }
 
+// Returns scales [N, d]; undefined if nothing is dropped.
+at::Tensor CandidateScales(const KgeShape& shape, const KgeBatch& batch, const at::Tensor& like) {
+  const KgeOptions& options = shape.options;
+  if (!batch.training || options.candidate_dropout == 0) return at::Tensor();
+  const int64_t d = shape.dim();
+  const at::Tensor scales = HostTensorFor(like.device(), {shape.num_entities, d}, like.scalar_type());
+  const auto fill = [&](auto* values) {
+    for (int64_t n = 0; n < shape.num_entities; ++n) {
+      FillCandidateDropout(options.seed, batch.epoch, batch.number, n, options.candidate_dropout,
+                           absl::MakeSpan(values + n * d, d));
+    }
+  };
+  if (like.scalar_type() == at::kFloat) {
+    fill(scales.data_ptr<float>());
+  } else {
+    fill(scales.data_ptr<double>());
+  }
+  return Sent(scales, like.device());
+}
+
 // ConvE's layers from the embeddings to v.
 class Conve {
  public:
@@ -176,21 +196,27 @@ KgeHidden ReferenceHidden(const KgeShape& shape, const at::Tensor& parameters, c
   at::Tensor relation = parts["relation.weight"].index_select(0, Index(batch.relation, parameters));
   if (shape.is_conve()) return Conve(shape, parts, batch, ProductType(parameters, mixed)).Hidden(head, relation);
   const int64_t d = shape.dim();
-  const at::Tensor scales = DropoutScales(shape, batch, DropoutLayer::kInput, shape.options.input_dropout, 2 * d, head);
+  const KgeOptions& options = shape.options;
+  const at::Tensor scales = DropoutScales(shape, batch, DropoutLayer::kInput, options.input_dropout, 2 * d, head);
   if (scales.defined()) {
     head = head * scales.narrow(1, 0, d);
     relation = relation * scales.narrow(1, d, d);
+  } else {
+    head = Drop(head, DropoutScales(shape, batch, DropoutLayer::kHead, options.entity_dropout, d, head));
+    relation = Drop(relation, DropoutScales(shape, batch, DropoutLayer::kRelation, options.relation_dropout, d, head));
   }
   if (shape.options.model == KgeModel::kDistMult) return {head * relation, {}};
   const std::vector<at::Tensor> h = head.chunk(2, 1), r = relation.chunk(2, 1);
   return {at::cat({h[0] * r[0] - h[1] * r[1], h[0] * r[1] + h[1] * r[0]}, 1), {}};
 }
 
-at::Tensor ReferenceScores(const KgeShape& shape, const at::Tensor& parameters, const at::Tensor& v, Precision mixed) {
+at::Tensor ReferenceScores(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch,
+                           const at::Tensor& v, Precision mixed) {
   const Parts parts(shape, parameters);
+  const at::Tensor table = Drop(parts["entity.weight"], CandidateScales(shape, batch, parameters));
   const at::ScalarType type = ProductType(parameters, mixed);
   const at::Tensor bias = parts["entity.bias"];
-  const at::Tensor scores = at::matmul(v.to(type), parts["entity.weight"].to(type).t()).to(parameters.scalar_type());
+  const at::Tensor scores = at::matmul(v.to(type), table.to(type).t()).to(parameters.scalar_type());
   return bias.defined() ? scores + bias : scores;
 }
 
@@ -240,32 +266,82 @@ at::Tensor ReferenceLosses(const KgeShape& shape, const at::Tensor& scores, cons
   return GroupsQueries(shape.options) ? losses * Counts(batch, scores) : losses;
 }
 
+namespace {
+
+// The triples of a batch, whose queries may have several tails.
+struct Triples {
+  at::Tensor heads, relations, tails;  // [P]
+  at::Tensor query;                    // [P] which query they are of
+  at::Tensor counts;                   // [B] how many a query has
+};
+
+Triples TriplesOf(const KgeBatch& batch, const at::Tensor& like) {
+  std::vector<int64_t> query;
+  for (int64_t q = 0; q < batch.size(); ++q) {
+    query.insert(query.end(), batch.positive_offset[q + 1] - batch.positive_offset[q], q);
+  }
+  Triples triples;
+  triples.query = Index(absl::MakeConstSpan(query), like);
+  triples.heads = Index(batch.head, like).index_select(0, triples.query);
+  triples.relations = Index(batch.relation, like).index_select(0, triples.query);
+  triples.tails = Index(batch.positive.subspan(batch.positive_offset[0], query.size()), like);
+  triples.counts = Counts(batch, like).clamp_min(1);
+  return triples;
+}
+
+// Returns what each query's triples add, [B], of what each triple adds, [P]: its mean, or its sum with group_queries.
+at::Tensor OfQueries(const KgeOptions& options, const Triples& triples, const at::Tensor& of_triples) {
+  const at::Tensor sums =
+      at::zeros(triples.counts.sizes(), of_triples.options()).index_add(0, triples.query, of_triples);
+  return GroupsQueries(options) ? sums : sums / triples.counts;
+}
+
+}  // namespace
+
 at::Tensor ReferencePenalties(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch) {
   const KgeOptions& options = shape.options;
   if (options.regularizer == KgeRegularizer::kNone || !batch.training) return at::Tensor();
+  const auto squares = [&](const at::Tensor& rows) {
+    if (options.model != KgeModel::kComplEx) return rows.square();
+    const std::vector<at::Tensor> x = rows.chunk(2, 1);
+    return x[0].square() + x[1].square();
+  };
   const auto penalty = [&](const at::Tensor& rows) {
     if (options.regularizer == KgeRegularizer::kF2) return rows.square().sum(1);
-    if (options.regularizer == KgeRegularizer::kL3 || options.model != KgeModel::kComplEx) {
-      return rows.abs().pow(3).sum(1);
-    }
-    const std::vector<at::Tensor> x = rows.chunk(2, 1);
-    return (x[0].square() + x[1].square()).pow(1.5).sum(1);
+    if (options.regularizer == KgeRegularizer::kL3) return rows.abs().pow(3).sum(1);
+    return squares(rows).pow(1.5).sum(1);
   };
   const Parts parts(shape, parameters);
-  const at::Tensor entities = parts["entity.weight"], relations = parts["relation.weight"];
-  std::vector<int64_t> query_of;
-  for (int64_t q = 0; q < batch.size(); ++q) {
-    query_of.insert(query_of.end(), batch.positive_offset[q + 1] - batch.positive_offset[q], q);
+  const Triples triples = TriplesOf(batch, parameters);
+  const at::Tensor heads = parts["entity.weight"].index_select(0, triples.heads);
+  const at::Tensor tails = parts["entity.weight"].index_select(0, triples.tails);
+  const at::Tensor relations = parts["relation.weight"].index_select(0, triples.relations);
+  at::Tensor of_triples;
+  if (options.regularizer == KgeRegularizer::kDura) {
+    of_triples = ((squares(heads) + squares(tails)) * (0.5 + 1.5 * squares(relations))).sum(1);
+  } else {
+    of_triples = penalty(heads) + penalty(relations) + penalty(tails);
   }
-  const absl::Span<const int32_t> tails = batch.positive.subspan(batch.positive_offset[0], query_of.size());
-  const at::Tensor of_tails = penalty(entities.index_select(0, Index(tails, parameters)));
-  const at::Tensor counts = Counts(batch, parameters).clamp_min(1);
-  const at::Tensor mean_of_tails = at::zeros({batch.size()}, parameters.options())
-                                       .index_add(0, Index(absl::MakeConstSpan(query_of), parameters), of_tails) /
-                                   counts;
-  const at::Tensor sum = penalty(entities.index_select(0, Index(batch.head, parameters))) +
-                         penalty(relations.index_select(0, Index(batch.relation, parameters))) + mean_of_tails;
-  return options.regularization * (GroupsQueries(options) ? sum * counts : sum);
+  return options.regularization * OfQueries(options, triples, of_triples);
+}
+
+at::Tensor ReferenceRelationLosses(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch,
+                                   Precision mixed) {
+  const KgeOptions& options = shape.options;
+  if (options.relation_prediction == 0 || shape.is_conve() || !batch.training) return at::Tensor();
+  const Parts parts(shape, parameters);
+  const Triples triples = TriplesOf(batch, parameters);
+  const at::Tensor heads = parts["entity.weight"].index_select(0, triples.heads);
+  const at::Tensor tails = parts["entity.weight"].index_select(0, triples.tails);
+  at::Tensor q = heads * tails;
+  if (options.model == KgeModel::kComplEx) {
+    const std::vector<at::Tensor> h = heads.chunk(2, 1), t = tails.chunk(2, 1);
+    q = at::cat({h[0] * t[0] + h[1] * t[1], h[0] * t[1] - h[1] * t[0]}, 1);
+  }
+  const at::ScalarType type = ProductType(parameters, mixed);
+  const at::Tensor scores = at::matmul(q.to(type), parts["relation.weight"].to(type).t()).to(parameters.scalar_type());
+  const at::Tensor losses = -at::log_softmax(scores, 1).gather(1, triples.relations.unsqueeze(1)).squeeze(1);
+  return options.relation_prediction * OfQueries(options, triples, losses);
 }
 
 }  // namespace rutile

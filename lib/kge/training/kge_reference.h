@@ -36,22 +36,29 @@ struct KgeHidden {
 // conv's and fc's factors (their results have the parameters' type).
 //
 // Dropout masks are FillDropout(options.seed, epoch, example, layer): kInput of 2 d elements, in the order of the
-// stacked image (libkge, DistMult, ComplEx: of e_h, then of w_r); kFeatureMap of C; kOutput of d.
+// stacked image (libkge, DistMult, ComplEx: of e_h, then of w_r); kHead and kRelation of d; kFeatureMap of C; kOutput
+// of d.
 KgeHidden ReferenceHidden(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch,
                           Precision mixed = Precision::kAuto);
 
-// Returns the logits v E^T + b, [B, N].
-at::Tensor ReferenceScores(const KgeShape& shape, const at::Tensor& parameters, const at::Tensor& v,
-                           Precision mixed = Precision::kAuto);
+// Returns the logits v E^T + b of a batch, [B, N]. With candidate_dropout, rows of E are multiplied by the masks
+// FillCandidateDropout(options.seed, epoch, number, row) in training.
+at::Tensor ReferenceScores(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch,
+                           const at::Tensor& v, Precision mixed = Precision::kAuto);
 
 // Returns the losses [B] of scores [B, N]: the mean over entities of the binary cross-entropy with logits, or the
 // cross-entropy of the softmax over entities, with the labels of kge_labels.h.
 // With group_queries, a loss counts QueryWeight times.
 at::Tensor ReferenceLosses(const KgeShape& shape, const at::Tensor& scores, const KgeBatch& batch);
 
-// Returns what the regularizer adds to each loss, [B]: the definition of embedding_penalty.h. Undefined if that is
-// nothing, for the regularizer none and for an evaluation.
+// Returns what the regularizer adds to each loss, [B]: the definition of embedding_penalty.h and dura_penalty.h.
+// Undefined if that is nothing, for the regularizer none and for an evaluation.
 at::Tensor ReferencePenalties(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch);
+
+// Returns what relation_prediction adds to each loss, [B]: the definition of relation_prediction.h. Undefined if that
+// is nothing, and for an evaluation.
+at::Tensor ReferenceRelationLosses(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch,
+                                   Precision mixed = Precision::kAuto);
 
 }  // namespace rutile
 

@@ -118,7 +118,7 @@ TEST(LibkgeTest, AgreesWithModules) {
     const at::Tensor scores = at::matmul(v, entity.t()) + Part(shape, parameters, "entity.bias").detach();
 
     const KgeHidden hidden = ReferenceHidden(shape, parameters, batch);
-    const at::Tensor found = ReferenceScores(shape, parameters, hidden.v);
+    const at::Tensor found = ReferenceScores(shape, parameters, batch, hidden.v);
     EXPECT_LT(MaxDifference(hidden.v, v), 1e-13) << training;
     EXPECT_LT(MaxDifference(found, scores), 1e-13) << training;
 
@@ -182,7 +182,7 @@ TEST(ModelsTest, DistMultAndComplExAreTheirFormulas) {
     const KgeShape shape = SmallShape(ConveVariant::kDettmers, model);
     const at::Tensor parameters = Parameters(shape), entities = Part(shape, parameters, "entity.weight");
     const KgeHidden hidden = ReferenceHidden(shape, parameters, owned.View(/*training=*/false));
-    const at::Tensor scores = ReferenceScores(shape, parameters, hidden.v);
+    const at::Tensor scores = ReferenceScores(shape, parameters, owned.View(/*training=*/false), hidden.v);
     const at::Tensor h = entities.index_select(0, Long(owned.head));
     const at::Tensor r = Part(shape, parameters, "relation.weight").index_select(0, Long(owned.relation));
     at::Tensor expected;
@@ -243,8 +243,8 @@ TEST(MixedTest, Bfloat16IsNear) {
   EXPECT_EQ(mixed.v.scalar_type(), at::kFloat);
   EXPECT_GT(MaxDifference(mixed.v, v), 0);
   EXPECT_LT(MaxDifference(mixed.v, v), 0.02 * v.abs().max().item<double>());
-  EXPECT_LT(MaxDifference(ReferenceScores(shape, parameters, v, Precision::kBf16Mixed),
-                          ReferenceScores(shape, parameters, v)),
+  EXPECT_LT(MaxDifference(ReferenceScores(shape, parameters, batch, v, Precision::kBf16Mixed),
+                          ReferenceScores(shape, parameters, batch, v)),
             0.02);
 }
 

@@ -49,7 +49,7 @@ class GoldenTest : public ::testing::TestWithParam<Case> {
     const KgeBatch view = batch.View(training);
     const KgeHidden hidden = ReferenceHidden(shape_, parameters, view);
     if (statistics != nullptr) *statistics = hidden.statistics.Fetch();
-    return ReferenceLosses(shape_, ReferenceScores(shape_, parameters, hidden.v), view).mean();
+    return ReferenceLosses(shape_, ReferenceScores(shape_, parameters, view, hidden.v), view).mean();
   }
 
   const GoldenConve golden_;
@@ -61,7 +61,8 @@ TEST_P(GoldenTest, HiddenAndScores) {
   const KgeHidden hidden = ReferenceHidden(shape_, Parameters(), batch.View(/*training=*/false));
   ExpectNear(hidden.v, ToTorch(golden_.Array("eval.hidden")), "hidden");
   EXPECT_TRUE(hidden.statistics.Fetch().bn2.mean.empty());
-  ExpectNear(ReferenceScores(shape_, Parameters(), hidden.v), ToTorch(golden_.Array("eval.scores")), "scores");
+  ExpectNear(ReferenceScores(shape_, Parameters(), batch.View(false), hidden.v), ToTorch(golden_.Array("eval.scores")),
+             "scores");
 }
 
 TEST_P(GoldenTest, Losses) {
@@ -126,8 +127,8 @@ TEST_P(GoldenTest, GradientOfOneScore) {
   const OwnedKgeBatch batch = golden_.Batch(true);
   for (const bool training : {false, true}) {
     const at::Tensor parameters = Parameters().requires_grad_(true);
-    const at::Tensor scores =
-        ReferenceScores(shape_, parameters, ReferenceHidden(shape_, parameters, batch.View(training)).v);
+    const KgeBatch view = batch.View(training);
+    const at::Tensor scores = ReferenceScores(shape_, parameters, view, ReferenceHidden(shape_, parameters, view).v);
     const at::Tensor own = at::tensor(batch.positive, at::kInt).to(at::kLong).unsqueeze(1);
     const at::Tensor loss = at::softplus(-scores.gather(1, own)).mean();
     const std::string name = training ? "train" : "eval";

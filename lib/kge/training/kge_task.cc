@@ -85,8 +85,8 @@ std::vector<std::vector<GradientRange>> KgeTask::ShardModel(Exchange* exchange) 
   return OwnedParameters(shape_, exchange->size());
 }
 
-absl::Status KgeTask::MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const {
-  examples_.FillBatch(examples, epoch_, batch);
+absl::Status KgeTask::MakeNumberedBatch(int64_t number, absl::Span<const int64_t> examples, NamedTensors* batch) const {
+  examples_.FillBatch(examples, epoch_, batch, number);
   return absl::OkStatus();
 }
 

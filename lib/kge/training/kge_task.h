@@ -73,8 +73,8 @@ class KgeTask : public Task, public GradientStream, public ModelSharding, public
   void SynchronizeNorms(BatchSum sum);
   ModelSharding* sharding() override { return this; }
   bool SynchronizesBatches() const override { return synchronizes_batches_; }
-  // Shards rows of embeddings, channels and columns of fc (kge_shard.h). CHECK-fails after SynchronizeNorms: processes
-  // that see whole batches have nothing to synchronize.
+  // Shards rows of embeddings, channels and columns of fc (kge_shard.h). CHECK-fails if CanShard is false, and after
+  // SynchronizeNorms: processes that see whole batches have nothing to synchronize.
   std::vector<std::vector<GradientRange>> ShardModel(Exchange* exchange) override;
   void MakeWhole() override { kernel_.SetShard(nullptr); }
 
@@ -88,7 +88,12 @@ class KgeTask : public Task, public GradientStream, public ModelSharding, public
   int64_t num_examples() const override { return examples_.size(); }
   double ExampleCost(int64_t example) const override { return 1; }
   // Fills the tensors of KgeExamples::FillBatch.
-  absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override;
+  absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override {
+    return MakeNumberedBatch(0, examples, batch);
+  }
+  // The mask of candidate_dropout depends on the number.
+  absl::Status MakeNumberedBatch(int64_t number, absl::Span<const int64_t> examples,
+                                 NamedTensors* batch) const override;
   void StartEpoch(int64_t epoch, bool training) override { epoch_ = training ? epoch : -1; }
 
   // Drops the batch statistics that FinishStep would use; the task has no other state.

@@ -21,9 +21,11 @@ at::Tensor Losses(const KgeShape& shape, const at::Tensor& parameters, const Nam
   const KgeBatch view = ViewKgeBatch(batch);
   KgeHidden hidden = ReferenceHidden(shape, parameters, view, mixed);
   if (statistics != nullptr) *statistics = std::move(hidden.statistics);
-  at::Tensor losses = ReferenceLosses(shape, ReferenceScores(shape, parameters, hidden.v, mixed), view);
-  const at::Tensor penalties = ReferencePenalties(shape, parameters, view);
-  if (penalties.defined()) losses = losses + penalties;
+  at::Tensor losses = ReferenceLosses(shape, ReferenceScores(shape, parameters, view, hidden.v, mixed), view);
+  for (const at::Tensor& added :
+       {ReferencePenalties(shape, parameters, view), ReferenceRelationLosses(shape, parameters, view, mixed)}) {
+    if (added.defined()) losses = losses + added;
+  }
   return losses.unsqueeze(1);
 }
 
@@ -45,7 +47,7 @@ void KgeTask::EvaluateEager(const at::Tensor& parameters, const NamedTensors& ba
                             absl::Span<double> metric_sums) const {
   CHECK(IsEvaluation(batch)) << "a batch of a training epoch";
   const KgeBatch view = ViewKgeBatch(batch);
-  const at::Tensor scores = ReferenceScores(shape_, parameters, ReferenceHidden(shape_, parameters, view).v);
+  const at::Tensor scores = ReferenceScores(shape_, parameters, view, ReferenceHidden(shape_, parameters, view).v);
   sums->sum[0] += ReferenceLosses(shape_, scores, view).sum(at::kDouble).item<double>();
   sums->count[0] += CountOf(batch);
   const DistinctQueries distinct = FindDistinct(batch);

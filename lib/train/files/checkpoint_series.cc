@@ -30,8 +30,10 @@ constexpr const char* kModelOptions[] = {"kge_model", "conve_variant", "embeddin
                                          "activation"};
 
 // Options of a task without which the sum over checkpoints is of no one run: one loss is differentiated at all of them.
-constexpr const char* kRunOptions[] = {"kge_loss",    "label_smoothing", "label_smoothing_form", "input_dropout",
-                                       "regularizer", "regularization",  "feature_map_dropout",  "output_dropout"};
+constexpr const char* kRunOptions[] = {
+    "kge_loss",       "label_smoothing",  "label_smoothing_form", "input_dropout",
+    "regularizer",    "regularization",   "feature_map_dropout",  "output_dropout",
+    "entity_dropout", "relation_dropout", "candidate_dropout",    "relation_prediction"};
 
 using Json = nlohmann::ordered_json;
 

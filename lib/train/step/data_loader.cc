@@ -115,7 +115,7 @@ struct DataLoader::Impl {
     const absl::Span<const int64_t> own = OwnOf(b, *slot);
     const ProfileScope scope(Stage::kMakeBatch);
     scope.Add(Counter::kExamples, static_cast<int64_t>(own.size()));
-    return own.empty() && !SynchronizesBatches(task) ? absl::OkStatus() : task.MakeBatch(own, &slot->batch);
+    return own.empty() && !SynchronizesBatches(task) ? absl::OkStatus() : task.MakeNumberedBatch(b, own, &slot->batch);
   }
 
   Slot& SlotOf(int64_t b) { return slots[b % static_cast<int64_t>(slots.size())]; }

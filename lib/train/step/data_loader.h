@@ -67,7 +67,7 @@ class DataLoader {
   void EndEpoch();
 
   // Returns the next batch, valid until the next call of a non-const member; nullptr at the end of the epoch. An error
-  // of Task::MakeBatch is returned for the batch where it arose.
+  // of Task::MakeNumberedBatch is returned for the batch where it arose.
   absl::StatusOr<const NamedTensors*> Next();
 
   // The examples in the batch that Next returned last: this process's share if there are several.

@@ -315,5 +315,35 @@ TEST(DataLoaderSeedTest, BatchesReuseMemory) {
   EXPECT_EQ(loader.Next().value()->At("x").data(), memory);
 }
 
+// Gives its batches their numbers for their content.
+class NumberedTask : public ToyTask {
+ public:
+  using ToyTask::ToyTask;
+  absl::Status MakeNumberedBatch(int64_t number, absl::Span<const int64_t> examples,
+                                 NamedTensors* batch) const override {
+    batch->Set("y", Tensor::Scalar<double>(static_cast<double>(number)));
+    return absl::OkStatus();
+  }
+};
+
+// Whatever process makes a batch, whoever makes it ahead, and wherever a run goes on.
+TEST(DataLoaderTest, TellsATaskTheNumberOfABatch) {
+  ToyTaskOptions toy;
+  toy.num_examples = 40;
+  const NumberedTask task(toy);
+  for (const int num_workers : {0, 2}) {
+    for (const int num_ranks : {1, 2}) {
+      DataLoaderOptions options;
+      options.batch_size = 10;
+      options.num_workers = num_workers;
+      options.num_ranks = num_ranks;
+      options.rank = num_ranks - 1;
+      DataLoader loader(task, Numbers(40), options);
+      EXPECT_THAT(ReadEpoch(&loader, 0).y, ElementsAre(ElementsAre(0), ElementsAre(1), ElementsAre(2), ElementsAre(3)));
+      EXPECT_THAT(ReadEpoch(&loader, 1, /*first_batch=*/2).y, ElementsAre(ElementsAre(2), ElementsAre(3)));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rutile

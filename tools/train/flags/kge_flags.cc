@@ -45,7 +45,7 @@ bool IsTiepin(const KgeOptions& options) {
 }
 
 KgeLoss DefaultLoss(const KgeOptions& options, Preset preset) {
-  if (options.model != KgeModel::kConvE) return preset == Preset::kAenet ? KgeLoss::kOneToN : KgeLoss::kKvsAll;
+  if (options.model != KgeModel::kConvE) return preset == Preset::kAenet ? KgeLoss::kOneToN : KgeLoss::kOneVsAll;
   switch (options.variant) {
     case ConveVariant::kDettmers:
       return KgeLoss::kOneToN;
@@ -108,12 +108,19 @@ absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial, Preset
   ASSIGN_OR_RETURN(const KgeOptions kind, KindFromFlags(initial));
   KgeOptions options = kind;
   options.loss = DefaultLoss(kind, preset);
-  if (kind.model != KgeModel::kConvE && preset == Preset::kDefault) options.input_dropout = 0.4;
+  if (kind.model != KgeModel::kConvE) {
+    if (preset == Preset::kDefault) options.input_dropout = 0.4;
+    if (FlagGiven("entity_dropout") || FlagGiven("relation_dropout")) options.input_dropout = 0;
+  }
   RETURN_IF_ERROR(Flags().CopyTo("kge_loss", &options));
   options.label_smoothing = IsSoftmaxLoss(options.loss) ? 0 : 0.1;
   options.smoothing_form = IsTiepin(kind) ? LabelSmoothing::kStandard : LabelSmoothing::kDettmers;
   options.embedding_dim = options.embedding_height = options.embedding_width = 0;
   RETURN_IF_ERROR(Flags().CopyTo(&options));
+  // Without batch norms, which see queries, grouped queries have the gradient of their triples.
+  if (!FlagGiven("group_queries") && kind.model != KgeModel::kConvE && preset == Preset::kDefault) {
+    options.group_queries = options.loss == KgeLoss::kOneVsAll;
+  }
   options.model = kind.model;
   options.variant = kind.variant;
   RETURN_IF_ERROR(SetImage(&options));
@@ -134,11 +141,17 @@ int64_t EmbeddingHeightFromFlags() {
 absl::StatusOr<bool> ShardsFromFlags(const KgeShape& shape, const TrainerOptions& options) {
   if (options.communicator == nullptr) return false;
   if (FLAGS_strategy == "tensor_parallel") {
+    if (!CanShard(shape.options)) {
+      return absl::InvalidArgumentError(
+          "--strategy=tensor_parallel: processes that divide the table of entities do not have the tails that "
+          "--regularizer=dura and --relation_prediction multiply; use ddp");
+    }
     RETURN_IF_ERROR(RefuseFlags("with --strategy=tensor_parallel, where norms see the whole batch by themselves",
                                 {"sync_batchnorm"}));
     return true;
   }
-  if (FLAGS_strategy == "ddp" || FLAGS_sync_batchnorm || !CheckShardModel(options).ok()) return false;
+  if (FLAGS_strategy == "ddp" || FLAGS_sync_batchnorm || !CanShard(shape.options) || !CheckShardModel(options).ok())
+    return false;
   // Rows of heads and relations and their gradients, what fc gives and the slopes of v.
   const int64_t exchanged = 6 * options.batch_size * shape.dim();
   return exchanged < shape.offsets().size;

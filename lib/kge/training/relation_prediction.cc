@@ -1,0 +1,106 @@
+#include "lib/kge/training/relation_prediction.h"
+
+#include "absl/types/span.h"
+#include "lib/kge/layers/workspace.h"
+#include "lib/kge/model/kge_labels.h"
+
+namespace rutile {
+namespace {
+
+// The shape in which relations are what a query is scored with, and the right one is a triple's own.
+KgeShape OverRelations(KgeShape shape) {
+  shape.num_entities = shape.num_relations;
+  shape.options.loss = KgeLoss::kOneVsAll;
+  shape.options.group_queries = false;
+  shape.options.label_smoothing = 0;
+  shape.options.candidate_dropout = 0;
+  return shape;
+}
+
+}  // namespace
+
+template <typename T>
+RelationPrediction<T>::RelationPrediction(const KgeShape& shape, ThreadPool* pool, FactorRounding factors)
+    : shape_(shape),
+      at_(shape.offsets()),
+      half_(shape.options.model == KgeModel::kComplEx ? shape.dim() / 2 : 0),
+      scores_(OverRelations(shape), pool, factors) {}
+
+template <typename T>
+double RelationPrediction<T>::AddLosses(const KgeBatch& batch, const T* parameters, T* gradient) {
+  double sum = 0;
+  const auto flush = [&] {
+    if (!examples_.empty()) sum += AddLosses(examples_, parameters, gradient);
+    examples_.clear();
+  };
+  for (int64_t b = 0; b < batch.size(); ++b) {
+    const int64_t begin = batch.positive_offset[b], end = batch.positive_offset[b + 1];
+    const double weight = shape_.options.relation_prediction * QueryWeight(shape_.options, end - begin) /
+                          static_cast<double>(end - begin);
+    for (int64_t k = begin; k < end; ++k) {
+      examples_.push_back({batch.head[b], batch.relation[b], batch.positive[k], weight});
+      if (static_cast<int64_t>(examples_.size()) == kTriples) flush();
+    }
+  }
+  flush();
+  return sum;
+}
+
+template <typename T>
+double RelationPrediction<T>::AddLosses(absl::Span<const Example> examples, const T* parameters, T* gradient) {
+  const int64_t d = shape_.dim(), n = static_cast<int64_t>(examples.size());
+  const T* const table = parameters + at_.entity;
+  T* const q = Take<T>(&q_, n * d);
+  head_.clear(), relation_.clear(), weight_.clear(), offset_.assign(1, 0);
+  for (int64_t i = 0; i < n; ++i) {
+    head_.push_back(examples[i].head);
+    relation_.push_back(examples[i].relation);
+    weight_.push_back(examples[i].weight);
+    offset_.push_back(i + 1);
+    const T *const h = table + examples[i].head * d, *const t = table + examples[i].tail * d;
+    T* const out = q + i * d;
+    if (half_ == 0) {
+      for (int64_t j = 0; j < d; ++j) out[j] = h[j] * t[j];
+      continue;
+    }
+    for (int64_t j = 0, k = half_; j < half_; ++j, ++k) {
+      out[j] = h[j] * t[j] + h[k] * t[k];
+      out[k] = h[j] * t[k] - h[k] * t[j];
+    }
+  }
+  KgeBatch batch;
+  batch.head = head_;
+  batch.relation = relation_;
+  batch.positive_offset = offset_;
+  batch.positive = relation_;
+  EntityArrays<T> arrays;
+  arrays.v = q;
+  arrays.entities = parameters + at_.relation;
+  arrays.weights = weight_;
+  if (gradient == nullptr) return scores_.AddLosses(batch, arrays);
+  arrays.d_entities = gradient + at_.relation;
+  arrays.d_v = Take<T>(&d_q_, n * d);
+  const double sum = scores_.AddLosses(batch, arrays);
+  for (int64_t i = 0; i < n; ++i) {
+    const T *const h = table + examples[i].head * d, *const t = table + examples[i].tail * d;
+    T* const d_h = gradient + at_.entity + examples[i].head * d;
+    T* const d_t = gradient + at_.entity + examples[i].tail * d;
+    const T* const d_q = arrays.d_v + i * d;
+    if (half_ == 0) {
+      for (int64_t j = 0; j < d; ++j) d_h[j] += d_q[j] * t[j], d_t[j] += d_q[j] * h[j];
+      continue;
+    }
+    for (int64_t j = 0, k = half_; j < half_; ++j, ++k) {
+      d_h[j] += d_q[j] * t[j] + d_q[k] * t[k];
+      d_h[k] += d_q[j] * t[k] - d_q[k] * t[j];
+      d_t[j] += d_q[j] * h[j] - d_q[k] * h[k];
+      d_t[k] += d_q[j] * h[k] + d_q[k] * h[j];
+    }
+  }
+  return sum;
+}
+
+template class RelationPrediction<float>;
+template class RelationPrediction<double>;
+
+}  // namespace rutile

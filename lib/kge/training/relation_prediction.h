@@ -1,0 +1,67 @@
+// The loss of relation prediction for DistMult and ComplEx, and its gradient.
+//
+// Chen, Minervini, Riedel, Stenetorp, AKBC 2021 (arXiv:2110.02834): training also asks which relation joins head and
+// tail. A batch of B triples adds
+//
+//   w / B sum_(h, r, t) ( log sum_r' e^s(h, r', t) - s(h, r, t) )
+//
+// over all relations r', with their inverses, and w = options.relation_prediction. Scores are linear in the relation's
+// row, <q(h, t), w_r>: DistMult q = h t, ComplEx q = [h_re t_re + h_im t_im | h_re t_im - h_im t_re]. Embeddings are
+// those before dropout, and labels are not smoothed. A query with m tails adds the mean over its triples, and with
+// group_queries their sum, as its loss over entities does.
+
+#ifndef RUTILE_LIB_KGE_TRAINING_RELATION_PREDICTION_H_
+#define RUTILE_LIB_KGE_TRAINING_RELATION_PREDICTION_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/base/parallel_for.h"
+#include "lib/kge/layers/kge_batch.h"
+#include "lib/kge/model/kge_shape.h"
+#include "lib/kge/training/entity_scores.h"
+#include "lib/matrix/factor_rounding.h"
+#include "lib/tensorfile/named_tensors.h"
+
+namespace rutile {
+
+// Computes losses and gradients of training batches, some triples at a time, with relations in the place of entities in
+// EntityScores.
+template <typename T>
+class RelationPrediction {
+ public:
+  // Triples whose vectors q are in memory at a time.
+  static constexpr int64_t kTriples = 2048;
+
+  // pool may be null, for one thread. factors: how factors of matrix products are rounded.
+  RelationPrediction(const KgeShape& shape, ThreadPool* pool, FactorRounding factors);
+
+  // Returns the sum of the batch's losses times w, and adds its gradient to `gradient` [P] unless that is null.
+  double AddLosses(const KgeBatch& batch, const T* parameters, T* gradient);
+
+ private:
+  // A triple of the batch, and how much its loss counts.
+  struct Example {
+    int32_t head, relation, tail;
+    double weight;
+  };
+
+  double AddLosses(absl::Span<const Example> examples, const T* parameters, T* gradient);
+
+  const KgeShape shape_;
+  const KgeShape::Offsets at_;
+  const int64_t half_;  // distance from real to imaginary parts; 0: numbers are real
+  EntityScores<T> scores_;
+  std::vector<Example> examples_;
+  std::vector<int32_t> head_, relation_;
+  std::vector<int64_t> offset_;
+  std::vector<double> weight_;
+  Tensor q_, d_q_;
+};
+
+extern template class RelationPrediction<float>;
+extern template class RelationPrediction<double>;
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_KGE_TRAINING_RELATION_PREDICTION_H_
