@@ -5,6 +5,16 @@ for GPUs (cuda_library in @cuda//:defs.bzl, docs/gpu.md)."""
 # end for all: kernels use nothing that Ampere lacks.
 _TARGETS = ["-gencode=arch=compute_80,code=[sm_80,sm_90,compute_80]"]
 
+# RUTILE_GPU_KERNELS is for what programs say of themselves: kernels are chosen by cuda_library.
+_BUILD = """load("@rules_cc//cc:defs.bzl", "cc_library")
+
+cc_library(
+    name = "facts",
+    defines = {defines},
+    visibility = ["//visibility:public"],
+)
+"""
+
 _DEFS = """load("@rules_cc//cc:defs.bzl", "cc_library")
 
 HAS_NVCC = {has_nvcc}
@@ -50,7 +60,7 @@ def _cuda_repository_impl(ctx):
     if homes and not lib:
         fail("%s has nvcc, but no libcudart_static.a: install the toolkit's runtime, too, or set CUDA_HOME to another" % homes[0])
     ctx.file("WORKSPACE", 'workspace(name = "cuda")\n')
-    ctx.file("BUILD", "")
+    ctx.file("BUILD", _BUILD.format(defines = '["RUTILE_GPU_KERNELS"]' if homes else "[]"))
     ctx.file("defs.bzl", _DEFS.format(
         has_nvcc = bool(homes),
         nvcc = nvcc,

@@ -16,6 +16,8 @@
 #include <cstring>
 
 #include "lib/base/version.h"
+#include "tools/common/run/start_script.h"
+#include "tools/train/features.h"
 
 namespace {
 
@@ -47,10 +49,17 @@ void StartWithOneThread(char** argv, char** environment) {
   const ssize_t length = ::readlink("/proc/self/exe", path, sizeof(path) - 1);
   if (changed == nullptr || length < 0) return;
   path[length] = '\0';
+  const char* program = path;
+  // A loader is not the program: start_script.h, whose strings of C++ are not to be had yet.
+  constexpr size_t kName = sizeof(rutile::kStartScriptVariable) - 1;
+  for (char** entry = environment; *entry != nullptr && std::strstr(path, "/ld-linux") != nullptr; ++entry) {
+    if (std::strncmp(*entry, rutile::kStartScriptVariable, kName) == 0 && (*entry)[kName] == '=')
+      program = *entry + kName + 1;
+  }
   std::memcpy(changed, environment, size * sizeof(char*));
   changed[size] = one;
   changed[size + 1] = nullptr;
-  ::execve(path, argv, changed);
+  ::execve(program, argv, changed);
 }
 
 void LookAtLimit(int argc, char** argv, char** environment) {
@@ -62,7 +71,7 @@ void LookAtLimit(int argc, char** argv, char** environment) {
   if (limit >= Needed(threads)) return;
   char line[300];
   if (AsksForVersion(argc, argv)) {
-    std::snprintf(line, sizeof(line), "train %s\n", rutile::kVersion);
+    std::snprintf(line, sizeof(line), "train %s\n%s", rutile::kVersion, rutile::kTrainFeatures);
     Write(STDOUT_FILENO, line);
     ::_exit(0);
   }

@@ -12,6 +12,7 @@
 #include "tools/common/flags/distinct_inputs.h"
 #include "tools/common/flags/text_triples.h"
 #include "tools/common/run/run_tool.h"
+#include "tools/train/features.h"
 #include "tools/train/flags/flags_of_other_programs.h"
 #include "tools/train/flags/operator_flags.h"
 #include "tools/train/run_member.h"
@@ -84,6 +85,6 @@ int main(int argc, char** argv) {
   return rutile::RunTool(
       argc, argv,
       {"train", "fit a potential, or embeddings of a knowledge graph", "train [flags] --output_dir=run INPUT...",
-       rutile::TrainForeignFlags(), rutile::kEssentialFlags},
+       rutile::TrainForeignFlags(), rutile::kEssentialFlags, rutile::kTrainFeatures},
       rutile::RunTrain);
 }

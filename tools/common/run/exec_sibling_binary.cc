@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -11,14 +12,17 @@
 #include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
 #include "tools/common/run/exec_words.h"
+#include "tools/common/run/start_script.h"
 
 namespace rutile {
 
 absl::Status ExecSiblingBinary(const ToolRun& run, const std::string& name, absl::string_view why) {
   char self[PATH_MAX];
-  const ssize_t size = ::readlink("/proc/self/exe", self, sizeof(self));
-  if (size < 0) return ErrnoStatus(errno, "/proc/self/exe: cannot find the directory of this program");
-  const std::string own(self, size), path = own.substr(0, own.rfind('/') + 1) + name;
+  const std::string start = PathOfThisProgram();
+  if (::realpath(start.c_str(), self) == nullptr) {
+    return ErrnoStatus(errno, absl::StrCat(start, ": cannot find the directory of this program"));
+  }
+  const std::string own = self, path = own.substr(0, own.rfind('/') + 1) + name;
   std::vector<std::string> words = run.command;
   const std::vector<char*> argv = ExecWords(&words);
   RETURN_IF_ERROR(CheckInterrupt());  // exec would lose the signal

@@ -31,6 +31,7 @@
 #include "lib/trace/scope.h"
 #include "tools/common/run/exec_words.h"
 #include "tools/common/run/run_tool.h"
+#include "tools/common/run/start_script.h"
 
 extern char** environ;
 
@@ -101,6 +102,7 @@ std::vector<std::string> Environment(int rank, int size, int port, int reports, 
 absl::StatusOr<pid_t> Start(std::vector<std::string> command, std::vector<std::string> environment, int reports,
                             int store) {
   const std::vector<char*> argv = ExecWords(&command), envp = ExecWords(&environment);
+  const std::string program = PathOfThisProgram();
   const pid_t parent = ::getpid();
   const pid_t process = ::fork();
   if (process < 0) return SystemError("fork");
@@ -110,7 +112,7 @@ absl::StatusOr<pid_t> Start(std::vector<std::string> command, std::vector<std::s
   ::fcntl(store, F_SETFD, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
-  ::execve("/proc/self/exe", argv.data(), envp.data());
+  ::execve(program.c_str(), argv.data(), envp.data());
   ::_exit(127);
 }
 

@@ -1,6 +1,7 @@
 #include "tools/common/run/run_tool.h"
 
 #include <gflags/gflags.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,6 +30,7 @@
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/help.h"
 #include "tools/common/run/profile_run.h"
+#include "tools/common/run/start_script.h"
 #include "tools/common/run/tool_flags.h"
 
 namespace rutile {
@@ -213,6 +215,8 @@ void ExitTool(const ToolRun& run, int exit_status) {
 int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(const ToolRun& run)) {
   tool_name = info.name;
   ToolRun run{info.name, {argv[0]}, {}};
+  // Tables of processes have the name of the loader otherwise.
+  if (PathOfThisProgram() != "/proc/self/exe") ::prctl(PR_SET_NAME, info.name);
   google::InitGoogleLogging(argv[0]);
   FLAGS_logtostderr = true;
   gflags::SetVersionString(kVersion);
@@ -242,7 +246,7 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);
   RecordFlagOrigins(FlagOrigins(*arguments));
   if (FlagIsSet("version")) {
-    std::cout << info.name << " " << kVersion << "\n";
+    std::cout << info.name << " " << kVersion << "\n" << info.features;
     return ExitOfText();
   }
   if (FlagIsSet("help")) {

@@ -42,6 +42,7 @@ struct ToolInfo {
   const char* synopsis;                          // "featurize [flags] --species=Ti,O --output=FILE INPUT..."
   absl::Span<const ForeignFlag> foreign = {};    // refused with their reasons, not as unknown
   absl::Span<const char* const> essential = {};  // flags that --help shows by itself; without any it shows all
+  const char* features = "";                     // lines of --version after the first: what this build can do
 };
 
 // The command of a run, after flags are parsed.
