@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""reference.py man TOOL README | flags TOOL | completion TOOL...: manual pages, lists of flags, bash completion.
+"""reference.py man TOOL README [NAME] | text NAME README | flags TOOL | completion TOOL...: manual pages, lists of flags,
+bash completion.
 
 Everything comes from two places: `TOOL --help=all` has the flags, README.md of the tool the text.
 
-  man         a manual page (man 1) of a tool
+  man         a manual page (man 1) of a tool, which is installed as NAME (tools/install.sh)
+  text        a manual page of a program whose README.md says all of it
   flags       the page of all flags in Markdown
   completion  completion for bash, of all tools named
 """
@@ -50,18 +52,28 @@ def roff(text):
     return r"\&" + text if text.startswith((".", "'")) else text
 
 
-def man(tool, readme):
+def man(tool, readme, name=None):
     groups, summary, usage = read_help(tool)
-    name = os.path.basename(tool)
-    out = ['.TH "%s" 1 "" "rutile" "rutile"' % name.upper(), ".SH NAME", r"%s \- %s" % (name, roff(summary)), ".SH SYNOPSIS"]
+    return page(name or os.path.basename(tool), readme, summary, usage, groups)
+
+
+def text(name, readme):
+    with open(readme, encoding="utf-8") as file:
+        heading = file.readline().strip()
+    return page(name, readme, heading.split(" — ", 1)[1], [], [])
+
+
+def page(name, readme, summary, usage, groups):
+    out = ['.TH "%s" 1 "" "rutile" "rutile"' % name.upper(), ".SH NAME", r"%s \- %s" % (roff(name), roff(summary))]
+    out += [".SH SYNOPSIS"] if usage else []
     for line in usage:
         out += [".B " + roff(line), ".br"]
     lines = open(readme, encoding="utf-8").read().split("\n")
     skip, code, fence, row = True, False, False, False
     for line in lines:
         if line.startswith("## "):
-            skip = line[3:] in ("SYNOPSIS", "FLAGS")
-            if line[3:] == "FLAGS":
+            skip = bool(groups) and line[3:] in ("SYNOPSIS", "FLAGS")
+            if groups and line[3:] == "FLAGS":
                 out += options(groups)
         if skip:
             continue
@@ -91,7 +103,7 @@ def man(tool, readme):
             out.append(roff(line.strip()))
     if code or row:
         out.append(".fi")
-    if ".SH OPTIONS" not in out:
+    if groups and ".SH OPTIONS" not in out:
         out += options(groups)
     return "\n".join(out) + "\n"
 
@@ -122,19 +134,28 @@ def flags_page(tool):
 def completion(tools):
     out = ["# bash completion of rutile's tools: flags after --, files otherwise. Written by tools/docs/reference.py.",
            "_rutile() {",
-           "  local word=${COMP_WORDS[COMP_CWORD]} flags", "  case $1 in"]
+           "  local word=${COMP_WORDS[COMP_CWORD]} tool=$1 flags",
+           "  if [[ ${tool##*/} == rutile ]]; then",
+           "    if ((COMP_CWORD == 1)); then",
+           '      COMPREPLY=($(compgen -W "%s" -- "$word"))' % " ".join(os.path.basename(t) for t in tools),
+           "      return",
+           "    fi",
+           "    tool=${COMP_WORDS[1]}",
+           "  fi",
+           "  case $tool in"]
     for tool in tools:
         names = [form(n, None, k) + ("" if d is None or k == "bool" else "=") for _, flags in read_help(tool)[0] for n, d, k, _ in flags]
         out.append("    *%s) flags='%s' ;;" % (os.path.basename(tool), " ".join(names)))
     out += ["    *) flags= ;;", "  esac",
             "  if [[ $word == -* ]]; then", '    COMPREPLY=($(compgen -W "$flags" -- "$word"))',
             '    [[ ${COMPREPLY-} != *= ]] || compopt -o nospace', "  fi", "}"]
-    out.append("complete -o default -F _rutile " + " ".join(os.path.basename(t) for t in tools))
+    names = [os.path.basename(t) for t in tools]
+    out.append("complete -o default -F _rutile " + " ".join(names + ["rutile-" + name for name in names] + ["rutile"]))
     return "\n".join(out) + "\n"
 
 
 def main(arguments):
-    commands = {"man": lambda a: man(*a), "flags": lambda a: flags_page(*a), "completion": completion}
+    commands = {"man": lambda a: man(*a), "text": lambda a: text(*a), "flags": lambda a: flags_page(*a), "completion": completion}
     if len(arguments) < 2 or arguments[0] not in commands:
         sys.exit(__doc__)
     sys.stdout.write(commands[arguments[0]](arguments[1:]))

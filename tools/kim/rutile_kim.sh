@@ -4,10 +4,16 @@
 # DIR/rutile_driver, those of the model driver that it needs. README.md says how LAMMPS runs it.
 set -euo pipefail
 
+# Beside this file, or beside what the link in an installation's bin/ leads to.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+[ -e "$here/libkim-api-portable-model.so" ] || here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 fail() {
   echo "rutile-kim: $*" >&2
   exit 1
+}
+# What the library needs comes along where it is not the system's: in an archive of tools/bundle.sh.
+copy_libraries() {
+  [ ! -d "$here/libraries" ] || cp -L "$here"/libraries/*.so.* "$1"
 }
 name= directory=. overwrite=no driver=no models=()
 for argument in "$@"; do
@@ -63,11 +69,13 @@ END
     awk -v dir="$directory/rutile_driver" '{ i = index($0, "@RUTILE_LIBRARY_DIR@") }
       i { $0 = substr($0, 1, i - 1) dir substr($0, i + 20) } { print }' \
       "$here/sources/CMakeLists.txt" > "$new/driver/CMakeLists.txt"
+    copy_libraries "$new/driver"
     rm -rf "$directory/rutile_driver"
     mv "$new/driver" "$directory/rutile_driver"
   fi
 else
   cp -L "$library" "$new/model/libkim-api-portable-model.so"
+  copy_libraries "$new/model"
 fi
 chmod -R u+w "$new/model"
 rm -rf "$target"
