@@ -90,7 +90,7 @@ bool FactorCholesky(int64_t n, double* a, ThreadPool* pool) {
   return true;
 }
 
-void SolveLower(int64_t n, const double* l, int64_t m, double* b, ThreadPool* pool) {
+void SolveLower(int64_t n, const double* l, int64_t stride, int64_t m, double* b, ThreadPool* pool) {
   For(pool, m, kSides, [&](int64_t begin, int64_t end) {
     const int64_t sides = end - begin;
     std::vector<double> negative;
@@ -99,11 +99,11 @@ void SolveLower(int64_t n, const double* l, int64_t m, double* b, ThreadPool* po
       for (int64_t i = first; i < first + k; ++i) {
         double* const row = b + i * m + begin;
         for (int64_t p = first; p < i; ++p) {
-          const double factor = l[i * n + p];
+          const double factor = l[i * stride + p];
           const double* const other = b + p * m + begin;
           for (int64_t s = 0; s < sides; ++s) row[s] -= factor * other[s];
         }
-        const double inverse = 1 / l[i * n + i];
+        const double inverse = 1 / l[i * stride + i];
         for (int64_t s = 0; s < sides; ++s) row[s] *= inverse;
       }
       const int64_t below = first + k;
@@ -112,14 +112,14 @@ void SolveLower(int64_t n, const double* l, int64_t m, double* b, ThreadPool* po
       for (int64_t p = 0; p < k; ++p) {
         for (int64_t s = 0; s < sides; ++s) negative[p * sides + s] = -b[(first + p) * m + begin + s];
       }
-      MultiplyDense(MatrixView<double>{l + below * n + first, n - below, k, n, false},
+      MultiplyDense(MatrixView<double>{l + below * stride + first, n - below, k, stride, false},
                     MatrixView<double>{negative.data(), k, sides, sides, false}, /*add=*/true, b + below * m + begin,
                     m);
     }
   });
 }
 
-void SolveLowerTransposed(int64_t n, const double* l, int64_t m, double* b, ThreadPool* pool) {
+void SolveLowerTransposed(int64_t n, const double* l, int64_t stride, int64_t m, double* b, ThreadPool* pool) {
   For(pool, m, kSides, [&](int64_t begin, int64_t end) {
     const int64_t sides = end - begin;
     std::vector<double> negative;
@@ -128,11 +128,11 @@ void SolveLowerTransposed(int64_t n, const double* l, int64_t m, double* b, Thre
       for (int64_t i = last - 1; i >= first; --i) {
         double* const row = b + i * m + begin;
         for (int64_t p = i + 1; p < last; ++p) {
-          const double factor = l[p * n + i];
+          const double factor = l[p * stride + i];
           const double* const other = b + p * m + begin;
           for (int64_t s = 0; s < sides; ++s) row[s] -= factor * other[s];
         }
-        const double inverse = 1 / l[i * n + i];
+        const double inverse = 1 / l[i * stride + i];
         for (int64_t s = 0; s < sides; ++s) row[s] *= inverse;
       }
       if (first > 0) {
@@ -140,7 +140,7 @@ void SolveLowerTransposed(int64_t n, const double* l, int64_t m, double* b, Thre
         for (int64_t p = 0; p < k; ++p) {
           for (int64_t s = 0; s < sides; ++s) negative[p * sides + s] = -b[(first + p) * m + begin + s];
         }
-        MultiplyDense(MatrixView<double>{l + first * n, k, first, n, false}.Transposed(),
+        MultiplyDense(MatrixView<double>{l + first * stride, k, first, stride, false}.Transposed(),
                       MatrixView<double>{negative.data(), k, sides, sides, false}, /*add=*/true, b + begin, m);
       }
       last = first;

@@ -15,9 +15,10 @@ namespace rutile {
 // not owned; null: one thread. The bits do not depend on the number of threads.
 bool FactorCholesky(int64_t n, double* a, ThreadPool* pool = nullptr);
 
-// Solves L Y = B, and L^T X = B, in place: b [n, m], row-major, m right sides. l: what FactorCholesky left.
-void SolveLower(int64_t n, const double* l, int64_t m, double* b, ThreadPool* pool = nullptr);
-void SolveLowerTransposed(int64_t n, const double* l, int64_t m, double* b, ThreadPool* pool = nullptr);
+// Solve L Y = B, and L^T X = B, in place: b [n, m], row-major, m right sides. l: what FactorCholesky left, with rows
+// `stride` apart: n, or more for a part of a factor.
+void SolveLower(int64_t n, const double* l, int64_t stride, int64_t m, double* b, ThreadPool* pool = nullptr);
+void SolveLowerTransposed(int64_t n, const double* l, int64_t stride, int64_t m, double* b, ThreadPool* pool = nullptr);
 
 }  // namespace rutile
 

@@ -57,11 +57,11 @@ TEST(CholeskyTest, ThreadsGiveTheSameBits) {
   ASSERT_TRUE(FactorCholesky(n, one.data()));
   ASSERT_TRUE(FactorCholesky(n, two.data(), &pool));
   EXPECT_EQ(one, two);
-  SolveLower(n, one.data(), m, x.data());
-  SolveLower(n, one.data(), m, y.data(), &pool);
+  SolveLower(n, one.data(), n, m, x.data());
+  SolveLower(n, one.data(), n, m, y.data(), &pool);
   EXPECT_EQ(x, y);
-  SolveLowerTransposed(n, one.data(), m, x.data());
-  SolveLowerTransposed(n, one.data(), m, y.data(), &pool);
+  SolveLowerTransposed(n, one.data(), n, m, x.data());
+  SolveLowerTransposed(n, one.data(), n, m, y.data(), &pool);
   EXPECT_EQ(x, y);
 }
 
@@ -71,8 +71,8 @@ TEST(CholeskyTest, SolutionsSolve) {
       const std::vector<double> a = Positive(n), b = Random(n * m, 7);
       std::vector<double> l = a, x = b;
       ASSERT_TRUE(FactorCholesky(n, l.data()));
-      SolveLower(n, l.data(), m, x.data());
-      SolveLowerTransposed(n, l.data(), m, x.data());
+      SolveLower(n, l.data(), n, m, x.data());
+      SolveLowerTransposed(n, l.data(), n, m, x.data());
       double worst = 0;
       for (int64_t i = 0; i < n; ++i) {
         for (int64_t s = 0; s < m; ++s) {

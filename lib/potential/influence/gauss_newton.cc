@@ -168,10 +168,8 @@ double TraceOfDamping(int64_t size, const double* factor, const std::vector<doub
     const int64_t sides = std::min(kSides, size - first), rest = size - first;
     std::vector<double> b(rest * sides, 0.0);
     for (int64_t s = 0; s < sides; ++s) b[s * sides + s] = std::sqrt(damping[first + s]);
-    // Above `first` the solution is 0: the lower right part of the factor suffices, which is copied to stand alone.
-    std::vector<double> part(rest * rest);
-    for (int64_t i = 0; i < rest; ++i) std::copy_n(factor + (first + i) * size + first, i + 1, &part[i * rest]);
-    SolveLower(rest, part.data(), sides, b.data(), pool);
+    // Above `first` the solution is 0: the lower right part of the factor suffices.
+    SolveLower(rest, factor + first * size + first, size, sides, b.data(), pool);
     for (const double each : b) trace += each * each;
   }
   return trace;
@@ -185,7 +183,8 @@ absl::StatusOr<std::unique_ptr<GaussNewton>> GaussNewton::Make(const GradientFor
   auto result = std::unique_ptr<GaussNewton>(new GaussNewton());
   int64_t size = 0;
   for (const ColumnRange& range : columns) size += range.size();
-  const double bytes = 8.0 * static_cast<double>(size) * static_cast<double>(size);
+  // With coupling there is a copy without it, in case that it makes the matrix indefinite.
+  const double bytes = (options.is_coupled ? 16.0 : 8.0) * static_cast<double>(size) * static_cast<double>(size);
   if (options.memory_limit > 0 && bytes > static_cast<double>(options.memory_limit)) {
     return absl::ResourceExhaustedError(absl::StrFormat(
         "the Gauss-Newton matrix of %d parameters takes %.1f GB, and %.1f GB are allowed: fewer parameters "
@@ -272,7 +271,7 @@ std::string GaussNewton::Describe() const {
 
 void GaussNewton::SolveHalf(int64_t rows, double* vectors, ThreadPool* pool) const {
   std::vector<double> sides = Transposed(rows, size_, vectors);
-  SolveLower(size_, factor_.data(), rows, sides.data(), pool);
+  SolveLower(size_, factor_.data(), size_, rows, sides.data(), pool);
   const double scale = 1 / std::sqrt(static_cast<double>(num_examples_));
   for (int64_t i = 0; i < size_; ++i) {
     for (int64_t r = 0; r < rows; ++r) vectors[r * size_ + i] = scale * sides[i * rows + r];
@@ -281,8 +280,8 @@ void GaussNewton::SolveHalf(int64_t rows, double* vectors, ThreadPool* pool) con
 
 void GaussNewton::Solve(int64_t rows, double* vectors, ThreadPool* pool) const {
   std::vector<double> sides = Transposed(rows, size_, vectors);
-  SolveLower(size_, factor_.data(), rows, sides.data(), pool);
-  SolveLowerTransposed(size_, factor_.data(), rows, sides.data(), pool);
+  SolveLower(size_, factor_.data(), size_, rows, sides.data(), pool);
+  SolveLowerTransposed(size_, factor_.data(), size_, rows, sides.data(), pool);
   const double scale = 1 / static_cast<double>(num_examples_);
   for (int64_t i = 0; i < size_; ++i) {
     for (int64_t r = 0; r < rows; ++r) vectors[r * size_ + i] = scale * sides[i * rows + r];

@@ -59,8 +59,8 @@ void Measure(const std::vector<StructureOutput>& outputs, const std::vector<doub
     out->cook = infinity;
     return;
   }
-  SolveLower(n, rest.data(), 1, v.data());
-  SolveLowerTransposed(n, rest.data(), 1, v.data());
+  SolveLower(n, rest.data(), n, 1, v.data());
+  SolveLowerTransposed(n, rest.data(), n, 1, v.data());
   for (int64_t k = 0; k < n; ++k) x[k] = outputs[k].slope + root[k] * v[k];
   double square = 0;
   for (int64_t i = 0; i < n; ++i) {

@@ -71,8 +71,8 @@ TEST(LeaveOneOutTest, OfALinearModelIsRetraining) {
       for (int64_t a = 0; a < p; ++a) hessian[a * p + b] = there[a] - base[a] + (a == b ? damping : 0);
     }
     EXPECT_TRUE(FactorCholesky(p, hessian.data()));
-    SolveLower(p, hessian.data(), 1, step.data());
-    SolveLowerTransposed(p, hessian.data(), 1, step.data());
+    SolveLower(p, hessian.data(), p, 1, step.data());
+    SolveLowerTransposed(p, hessian.data(), p, 1, step.data());
     std::vector<double> found = start;
     for (int64_t k = 0; k < p; ++k) found[k] -= step[k];
     at.parameters = Tensor::Of(found);
