@@ -150,8 +150,8 @@ refuses 'loss=trained: .*regularizer=n3 with a weight of 0.05.*--loss=1vsAll' \
 ok n3.tsv $data --loss=1vsAll n3/checkpoints/last.safetensors
 expect_line 'warning: .*regularizer=n3' log
 refuses 'regularizer=n3' --strict $data --loss=1vsAll n3/checkpoints/last.safetensors
-succeeds $train --kge_model=complex --embedding_dim=16 --plot=false --progress=false --relation_prediction=2 \
-  --max_epochs=1 --output_dir=rp g.safetensors
+succeeds $train --kge_model=complex --embedding_dim=16 --plot=false --progress=false --kge_loss=1vsAll \
+  --relation_prediction=2 --max_epochs=1 --output_dir=rp g.safetensors
 refuses 'loss=trained: .*relation_prediction=2.*--loss=1vsAll' $data --loss=trained rp/checkpoints/last.safetensors
 ok n3.tsv $data --loss=1vsAll --verify=4 --precision=fp64 n3/checkpoints/last.safetensors
 ok n3.tsv $data --loss=kvsall --verify=4 --precision=fp64 n3/checkpoints/last.safetensors

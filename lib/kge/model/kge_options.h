@@ -126,14 +126,6 @@ constexpr double kBatchNormMomentum = 0.1;
 // files. A row that decides about others comes before them.
 absl::Span<const Setting<KgeOptions>> KgeSettings();
 
-// The dropout rates of e_h and of w_r in DistMult and ComplEx.
-inline double HeadDropout(const KgeOptions& options) {
-  return options.input_dropout > 0 ? options.input_dropout : options.entity_dropout;
-}
-inline double RelationDropout(const KgeOptions& options) {
-  return options.input_dropout > 0 ? options.input_dropout : options.relation_dropout;
-}
-
 // False if training multiplies rows of tails and does not only score them (dura, relation_prediction): processes that
 // divide the table of entities (lib/kge/layers/kge_shard.h) do not have these rows.
 inline bool CanShard(const KgeOptions& options) {

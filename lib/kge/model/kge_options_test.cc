@@ -110,14 +110,11 @@ TEST(CheckKgeOptionsTest, KernelFitsIntoTheImageOfBoth) {
 TEST(CheckKgeOptionsTest, OneRateForHeadAndRelationOrTwo) {
   KgeOptions options;
   options.model = KgeModel::kDistMult;
-  EXPECT_EQ(HeadDropout(options), 0.2);
   options.relation_dropout = 0.3;
   EXPECT_THAT(Refusal(options), ErrorNames({"input_dropout = 0.2", "relation_dropout = 0.3"}));
   options.candidate_dropout = 0.5;
   options.input_dropout = 0;
   EXPECT_TRUE(CheckKgeOptions(options).ok());
-  EXPECT_EQ(HeadDropout(options), 0);
-  EXPECT_EQ(RelationDropout(options), 0.3);
   options.candidate_dropout = 1;
   EXPECT_THAT(Refusal(options), HasSubstr("candidate_dropout is 1"));
 }

@@ -150,8 +150,8 @@ absl::StatusOr<bool> ShardsFromFlags(const KgeShape& shape, const TrainerOptions
                                 {"sync_batchnorm"}));
     return true;
   }
-  if (FLAGS_strategy == "ddp" || FLAGS_sync_batchnorm || !CanShard(shape.options) || !CheckShardModel(options).ok())
-    return false;
+  if (FLAGS_strategy == "ddp" || FLAGS_sync_batchnorm || !CanShard(shape.options)) return false;
+  if (!CheckShardModel(options).ok()) return false;
   // Rows of heads and relations and their gradients, what fc gives and the slopes of v.
   const int64_t exchanged = 6 * options.batch_size * shape.dim();
   return exchanged < shape.offsets().size;
