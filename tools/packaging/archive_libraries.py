@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""archive_libraries.py ROOT: gives an installation (tools/install.sh) all shared libraries that it needs, glibc included.
+"""archive_libraries.py ROOT: gives an installation (tools/install.sh) all shared libraries that it needs, and glibc.
 
   libexec/rutile/NAME         becomes a start script (start.sh)
   lib/rutile/programs/NAME    the program, which the archive's own loader runs
@@ -99,11 +99,11 @@ def write_licenses(paths, folder):
     for package in COMPILED_IN:
         packages[package] = make_wheel.read("/usr/share/doc/%s/copyright" % package)
     with open(os.path.join(folder, "packages.txt"), "w", encoding="utf-8") as file:
-        file.write("Shared libraries and headers here are of these packages of Debian, as they are but for unused names of\n"
-                   "other libraries. Debian has their sources, under these versions.\n\n")
+        file.write("Shared libraries and headers here are of these packages of Debian, unchanged but for unused names\n"
+                   "of other libraries. Debian has their sources, under these versions.\n\n")
         for package in sorted(packages):
-            version = output_of("dpkg-query", "-W", "-f", "${source:Package} ${source:Version}\n", package).splitlines()[0]
-            file.write("%s: source %s\n" % (package, version))
+            source = output_of("dpkg-query", "-W", "-f", "${source:Package} ${source:Version}\n", package)
+            file.write("%s: source %s\n" % (package, source.splitlines()[0]))
     for package, text in packages.items():
         with open(os.path.join(folder, package + ".txt"), "wb") as file:
             file.write(text)
@@ -113,7 +113,8 @@ def main():
     root = os.path.abspath(sys.argv[1])
     tools, lib = os.path.join(root, "libexec/rutile"), os.path.join(root, "lib/rutile")
     runtime, programs = os.path.join(lib, "runtime"), os.path.join(lib, "programs")
-    names = sorted(n for n in os.listdir(tools) if not os.path.islink(os.path.join(tools, n)) and is_elf(os.path.join(tools, n)))
+    files = [os.path.join(tools, name) for name in os.listdir(tools)]
+    names = sorted(os.path.basename(path) for path in files if not os.path.islink(path) and is_elf(path))
     library, kim = os.path.join(root, "lib/librutile.so"), os.path.join(lib, "kim/libkim-api-portable-model.so")
 
     needed_by_library = dict(make_wheel.needed_libraries(library) + make_wheel.needed_libraries(kim))
