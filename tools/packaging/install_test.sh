@@ -56,6 +56,7 @@ printf 'a\tr\tb\n' > why.tsv
 succeeds moved/bin/rutile-tracin --verify=1 --learning_rate=1 --train=t.safetensors --test=why.tsv run/best.safetensors
 expect_line 'verify: .*: 1 pairs agree' log
 succeeds "$rutile" profile -- train --kge_model=distmult --embedding_dim=4 --max_epochs=1 --output_dir=few t.safetensors
+refuses 'no_such_flag' moved/bin/rutile-profile --tune -- moved/bin/rutile-train --no_such_flag=1 t.safetensors
 succeeds "$rutile" info run/best.safetensors
 short=$("$rutile" --path)
 [ "$(PATH=$short:$PATH command -v train)" = "$short/train" ] || fail "no train in $short"

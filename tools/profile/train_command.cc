@@ -97,7 +97,8 @@ absl::Status Expand(const std::vector<std::string>& words, int depth, std::vecto
 absl::StatusOr<TrainCommand> TrainCommand::Parse(const std::vector<std::string>& words) {
   TrainCommand command;
   const std::string first = words.empty() ? "" : words[0];
-  if (first != "train" && !absl::EndsWith(first, "/train")) {
+  const std::string name = first.substr(first.rfind('/') + 1);
+  if (name != "train" && name != "rutile-train") {  // the latter as tools/install.sh names it
     return absl::InvalidArgumentError(
         absl::StrCat("\"", first, "\" is not train: give --  train DATA flags... after profile's own flags"));
   }

@@ -19,9 +19,9 @@ namespace rutile {
 // A command of train whose flags can be changed.
 class TrainCommand {
  public:
-  // Parses a command. words: "train" or a path that ends in it, its flags (--name=value, --name value, --noname, one
-  // dash or two) and inputs; flag files are read. train --help tells which flags exist. INVALID_ARGUMENT: another
-  // command, no inputs, a flag that train does not have; errors of running train and of reading flag files.
+  // Parses a command. words: "train", "rutile-train" or a path of either, its flags (--name=value, --name value,
+  // --noname, one dash or two) and inputs; flag files are read. train --help tells which flags exist. INVALID_ARGUMENT:
+  // another command, no inputs, a flag that train does not have; errors of running train and of reading flag files.
   static absl::StatusOr<TrainCommand> Parse(const std::vector<std::string>& words);
 
   const std::string& program() const { return program_; }
