@@ -81,7 +81,9 @@ for name in loss hops test_split edge_map csv_output json_output output_per_trip
   expect_line "^$name$" triples
 done
 for name in term_weights test_atom train_frames energy_key; do expect_line "^$name$" structures; done
-for name in train test model mode output seed test_quantity threads; do expect_line "^$name:" both; done
+for name in train test model mode output seed test_quantity threads plan_subsets kept lds judge retrain; do
+  expect_line "^$name:" both
+done
 
 # Flags of the trainer, which knows no domain, and train takes a second to start.
 shared='Learning rate|Averages of parameters|Limits and early stopping|Validation|Checkpoints and resuming|Profile'

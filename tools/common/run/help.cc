@@ -26,13 +26,13 @@ constexpr size_t kNameWidth = 34;  // of a flag with its default in the short fo
 // Headings of help in their order, and the source files whose flags stand under them.
 constexpr std::pair<absl::string_view, absl::string_view> kGroups[] = {
     {"Structures", "structure_flags selection_flags structure_stream_flags"},
-    {"Data", "data_flags split_flags isolated_atoms training_subset"},
+    {"Data", "data_flags split_flags isolated_atoms"},
     {"Descriptor", "descriptor_flags angular_flag"},
     {"Potential", "potential_flags"},
     {"Embeddings of a knowledge graph", "kge_flags"},
     {"Starting from another model", "init_flags"},
     {"Loss", "loss_flags"},
-    {"Training", "preset_flags trainer_flags"},
+    {"Training", "preset_flags trainer_flags training_subset"},
     {"Optimizer", "optimizer_flags"},
     {"Learning rate", "schedule_flags"},
     {"Averages of parameters", "ema_flags"},
