@@ -1,5 +1,5 @@
 // Errors of a potential for each training structure as if that structure had been left out, from one model: the closed
-// form of leave-one-out cross-validation for the model linearized at its parameters (K. R. Cook, Technometrics 1977;
+// form of leave-one-out cross-validation for the model linearized at its parameters (R. D. Cook, Technometrics 1977;
 // S. Rubinstein and J. Hopkins, 2025), exact for linear models.
 //
 // With the matrix of gauss_newton.h, a structure's rows J [outputs, C], curvatures c and slopes g of its loss,
