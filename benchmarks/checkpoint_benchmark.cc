@@ -86,7 +86,7 @@ void BM_Resume(benchmark::State& bench) {
   Run run(bench.range(0));
   CHECK(SaveCheckpoint(run.directory.checkpoint(), run.state, run.task.parameter_slices(), {}).ok());
   for (auto _ : bench) {
-    CHECK(LoadCheckpoint(run.directory.checkpoint(), run.task.parameter_slices(), DType::kF32, 2).ok());
+    CHECK(LoadCheckpoint(run.directory.checkpoint(), run.task.parameter_slices(), DType::kF32).ok());
   }
   bench.SetBytesProcessed(bench.iterations() * 5 * 4 * bench.range(0));
 }

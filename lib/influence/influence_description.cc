@@ -60,7 +60,7 @@ const std::vector<MetadataRule>& InfluenceDescriptionRules() {
       {"test_quantity", true, "what is differentiated for tests: `loss`, or another quantity"},
       {"checkpoints", true, "JSON list of their names, in the order of the sum"},
       {"checkpoint_sha256", true, "JSON list, one for each"},
-      {"rates", true, "JSON list, one for each: what its products are multiplied by, the learning rate then"},
+      {"rates", true, "JSON list, one for each: what its products are multiplied by"},
       {"train_sha256", true, "of what the training examples were read from"},
       {"test_sha256", true, "of what the tests were read from"},
       {"test_names", true, "JSON list, one for each test"},

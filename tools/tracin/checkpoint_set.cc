@@ -50,7 +50,7 @@ absl::Status SetCheckpoints(const std::vector<std::string>& paths, CheckpointSet
 }
 
 // Says which parameters are scored where the models of the run hold others than those that its gradients moved.
-void WarnOfAverages(const CheckpointSet& checkpoint_set) {
+void WarnOfAverages(const TracinFlags& flags, const CheckpointSet& checkpoint_set) {
   for (const CheckpointSummary& checkpoint : checkpoint_set.checkpoints) {
     const auto optimizer = checkpoint.config.find("optimizer");
     const bool is_free = optimizer != checkpoint.config.end() && optimizer->second == "schedule-free-adamw";
@@ -58,7 +58,8 @@ void WarnOfAverages(const CheckpointSet& checkpoint_set) {
     PrintWarning(absl::StrCat(checkpoint.path, ": its run averaged parameters (",
                               is_free ? "--optimizer=schedule-free-adamw" : "--ema",
                               "), and its models hold the average. Scores are those of the parameters in the "
-                              "checkpoint; for the average give best.safetensors with --learning_rate"));
+                              "checkpoint; for the average give best.safetensors with ",
+                              flags.gauss_newton ? "--term_weights" : "--learning_rate"));
     return;
   }
 }
@@ -163,7 +164,7 @@ absl::StatusOr<CheckpointSet> CheckpointsFromArguments(absl::Span<const std::str
   CheckpointSet checkpoint_set;
   if (kind == kCheckpoint) {
     RETURN_IF_ERROR(SetCheckpoints(paths, &checkpoint_set));
-    WarnOfAverages(checkpoint_set);
+    WarnOfAverages(flags, checkpoint_set);
   } else {
     checkpoint_set.paths = paths;
     checkpoint_set.is_kge = kind == kKge;

@@ -54,11 +54,17 @@ absl::StatusOr<PotentialCurvature> PotentialCurvature::Create(const TracinFlags&
   result.slices_ = std::move(slices);
   GaussNewtonOptions& options = result.options_;
   options.probes = result.flags_.probes;
+  if (flags.mode == TracinMode::kLeaveOneOut) options.probes = 0;  // the matrix must hold each structure's own rows
   if (options.probes < 0) options.probes = NumOutputs(terms, train, examples) > kAllOutputs ? kProbes : 0;
   options.examples = std::move(examples);
   options.seed = flags.seed;
   options.memory_limit = flags.options.memory_limit;
   result.own_weights_ = !checkpoint_set.are_models() && !FlagGiven("term_weights");
+  if (!result.own_weights_ && flags.mode != TracinMode::kLeaveOneOut) {
+    PrintMessage(
+        "the loss counts as a sum over structures with --term_weights; by the run's own weights, of its checkpoints, "
+        "structures are coupled by the means that the loss is made of");
+  }
   if (!result.flags_.from_run) return result;
   const std::string unknown = UnknownDamping(checkpoint_set, result.slices_);
   if (unknown.empty()) return result;
@@ -71,8 +77,8 @@ absl::StatusOr<PotentialCurvature> PotentialCurvature::Create(const TracinFlags&
 absl::StatusOr<GaussNewtonOptions> PotentialCurvature::At(const CheckpointSet& checkpoint_set, size_t index,
                                                           const LossOptions& loss) const {
   GaussNewtonOptions options = options_;
-  // Roots of means couple structures where the weights are those that the run had.
-  options.is_coupled = loss.kind == LossKind::kRmse && own_weights_;
+  // The loss of the run couples structures; weights that were given are those of a sum.
+  if (own_weights_) options.coupling = loss.kind == LossKind::kRmse ? LossCoupling::kRoots : LossCoupling::kMeans;
   if (flags_.from_run) {
     ASSIGN_OR_RETURN(options.damping, RunDamping(checkpoint_set.checkpoints[index], slices_));
   } else if (flags_.constant > 0) {

@@ -76,6 +76,9 @@ awk -F'\t' \
   blocks.tsv || fail "blocks do not add up"
 ok self.tsv --self --precondition=gauss-newton --train=s.extxyz --top_k=0 $last
 awk -F'\t' 'NR > 1 && !($NF >= 0) { exit 1 }' self.tsv || fail "a negative square"
+ok stiff.tsv --self --precondition=gauss-newton --damping=trace:10 --train=s.extxyz --top_k=0 $last
+paste <(sort -k 2n self.tsv) <(sort -k 2n stiff.tsv) |
+  awk -F'\t' '$2 ~ /^[0-9]+$/ && !($NF < $(NF / 2)) { exit 1 }' || fail "more damping, and no smaller squares"
 ok mean.tsv $gn mse/checkpoints/epoch-00003.safetensors mse/checkpoints/epoch-00006.safetensors
 ok params.tsv $gn --params='network.Ti.*' $last
 expect_line 'Gauss-Newton matrix of ' log
@@ -93,7 +96,15 @@ expect_line 'a model file does not say how its run was damped: --damping=trace:0
 ok model.tsv $gn --term_weights=1,0.1 --damping=trace:1 mse/best.safetensors
 expect_no_line 'is taken' log
 
-# Rates by interval are sums over the steps since the checkpoint before.
+# Rates by interval are sums over the steps since the checkpoint before: here six steps of one rate.
+succeeds $train $short --loss=mse --force_weight=0 --validation_fraction=0 --batch_size=20 --lr_scheduler=constant \
+  --learning_rate=0.001 --max_epochs=2 --keep_every_epochs=2 --output_dir=even s.extxyz
+for rates in interval checkpoint; do
+  ok $rates.tsv --train=s.extxyz --test=t.extxyz --top_k=0 --rates=$rates even/checkpoints/epoch-00002.safetensors
+done
+paste interval.tsv checkpoint.tsv | awk -F'\t' 'NR > 1 { d = $10 - 6 * $20; if (d < 0) d = -d
+  if (!(d <= 1e-5 * ($10 < 0 ? -$10 : $10) + 1e-12)) exit 1; ++n } END { exit n != 120 }' ||
+  fail "six steps of one rate"
 ok interval.tsv --train=s.extxyz --test=t.extxyz --top_k=0 --output=i.safetensors mse/checkpoints/epoch-*.safetensors
 ok rates.tsv --train=s.extxyz --test=t.extxyz --top_k=0 --rates=checkpoint mse/checkpoints/epoch-*.safetensors
 cmp interval.tsv rates.tsv > /dev/null && fail "--rates has no effect"
@@ -101,6 +112,7 @@ cmp interval.tsv rates.tsv > /dev/null && fail "--rates has no effect"
 refuses 'expected auto, trace:C or a number above 0' $gn --damping=0 $last
 refuses 'expected auto, trace:C or a number above 0' $gn --damping=trace $last
 refuses '--probes=-1: expected' $gn --probes=-1 $last
+refuses '--probes has no effect with --mode=leave-one-out' --mode=leave-one-out --train=s.extxyz --probes=8 $last
 refuses '--damping has no effect without' --train=s.extxyz --test=t.extxyz --damping=1 $last
 refuses '--learning_rate has no effect with --precondition=gauss-newton' $gn --learning_rate=1 $last
 refuses '--verify has no effect with --precondition=gauss-newton' $gn --verify=1 $last

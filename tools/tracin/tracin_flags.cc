@@ -155,7 +155,7 @@ absl::Status RefuseOfMode(TracinMode mode) {
                           "shard",         "rates",         "num_processes",  "resume",
                           "verify",        "learning_rate", "projection_dim", "projection_type",
                           "output",        "csv_output",    "json_output",    "output_per_triple",
-                          "skip_existing", "precondition",  "blocks"});
+                          "skip_existing", "precondition",  "blocks",         "probes"});
     case TracinMode::kSelf:
       return RefuseFlags("with --self", {"test", "test_indices", "max_tests", "max_test_triples", "rank", "normalize",
                                          "aggregate", "test_weights"});

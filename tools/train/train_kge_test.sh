@@ -233,13 +233,13 @@ refuses 'candidate_dropout' $train $product $table --candidate_dropout=0.1 --max
 # The defaults of distmult and complex.
 recent="${train% --preset=aenet} $product --max_epochs=1 --overwrite --output_dir=g"
 succeeds $recent t.safetensors
-for pair in kge_loss:1vsAll group_queries:true input_dropout:0.4; do
+for pair in kge_loss:1vsAll group_queries: input_dropout:0.4; do
   [ "$(config g "${pair%%:*}")" = "${pair#*:}" ] || fail "default ${pair%%:*} is $(config g "${pair%%:*}")"
 done
 succeeds ${train% --preset=aenet} --flagfile=g/flags.txt --overwrite --output_dir=gg
 $diff g/last.safetensors gg/last.safetensors || fail "a run with default flags made again differs"
-succeeds $recent --nogroup_queries t.safetensors
-[ -z "$(config g group_queries)" ] || fail "--nogroup_queries gives $(config g group_queries)"
+succeeds $recent --group_queries t.safetensors
+[ "$(config g group_queries)" = true ] || fail "--group_queries gives $(config g group_queries)"
 succeeds $recent --kge_loss=KvsAll t.safetensors
 succeeds ${train% --preset=aenet} --flagfile=g/flags.txt --overwrite --output_dir=gg
 refuses 'regularizer' $train $regular --regularizer=f2 --max_epochs=8 --resume --output_dir=n3b t.safetensors

@@ -172,11 +172,11 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
           "flag is refused.")
           .Automatic("")
           .Needs("label_smoothing", [](const O& options) { return options.label_smoothing > 0; }),
-      Setting<O>("group_queries", &O::group_queries,
-                 "With 1vsAll, score a head and relation once for all its training tails. An epoch has the same "
-                 "gradient with fewer queries (FB15k-237: 3.6 times fewer). A batch then counts heads with relations, "
-                 "and the tails of one share a dropout mask. It is on for distmult and complex, where "
-                 "--nogroup_queries turns it off, and off for conve, whose batch norms see queries.")
+      Setting<O>(
+          "group_queries", &O::group_queries,
+          "With 1vsAll, score a head and relation once for all its training tails. An epoch has the same "
+          "gradient from fewer queries (FB15k-237: 3.6 times fewer), and so fewer steps of --batch_size. A batch "
+          "then counts heads with relations, and the tails of one share a dropout mask.")
           .Needs("kge_loss", [](const O& options) { return options.loss == KgeLoss::kOneVsAll; })
           .RecordedIf([](const O& options) { return options.group_queries && options.loss == KgeLoss::kOneVsAll; }),
       Setting<O>::Choice<&O::regularizer, &kKgeRegularizerNames>(

@@ -33,8 +33,10 @@ class Sums {
       : formulas_(formulas), data_(data), options_(options), size_(size), pool_(pool) {
     matrix_.assign(size * size, 0.0);
     for (int t = 0; t < pool->num_threads(); ++t) workers_.push_back(std::make_unique<Worker>(formulas, columns));
-    if (options.is_coupled) coupling_.assign(3 * size, 0.0);
+    if (is_coupled()) coupling_.assign(3 * size, 0.0);
   }
+
+  bool is_coupled() const { return options_.coupling != LossCoupling::kNone; }
 
   absl::Status Add() {
     const std::vector<int64_t>& examples = options_.examples;
@@ -82,12 +84,12 @@ class Sums {
     const auto n = static_cast<int64_t>(examples.size());
     tile_.resize(rows * size_);
     parts_.assign(n, Part());
-    if (options_.is_coupled) gradients_.assign(3 * n * size_, 0.0);
+    if (is_coupled()) gradients_.assign(3 * n * size_, 0.0);
     data_.Prefetch(examples);
     pool_->For(n, 1, [&](int64_t begin, int64_t end, int index) {
       for (int64_t k = begin; k < end; ++k) {
         MakeRows(examples[k], tile_.data() + offset[k] * size_, workers_[index].get(),
-                 options_.is_coupled ? &gradients_[3 * k * size_] : nullptr, &parts_[k]);
+                 is_coupled() ? &gradients_[3 * k * size_] : nullptr, &parts_[k]);
       }
     });
     for (int64_t k = 0; k < n; ++k) {
@@ -98,7 +100,7 @@ class Sums {
         sums_.sum[t] += parts_[k].terms.sum[t];
         sums_.count[t] += parts_[k].terms.count[t];
       }
-      for (int64_t c = 0; options_.is_coupled && c < 3 * size_; ++c) coupling_[c] += gradients_[3 * k * size_ + c];
+      for (int64_t c = 0; is_coupled() && c < 3 * size_; ++c) coupling_[c] += gradients_[3 * k * size_ + c];
     }
     num_rows_ += rows;
     AddSquares(rows);
@@ -183,8 +185,9 @@ absl::StatusOr<std::unique_ptr<GaussNewton>> GaussNewton::Make(const GradientFor
   auto result = std::unique_ptr<GaussNewton>(new GaussNewton());
   int64_t size = 0;
   for (const ColumnRange& range : columns) size += range.size();
-  // With coupling there is a copy without it, in case that it makes the matrix indefinite.
-  const double bytes = (options.is_coupled ? 16.0 : 8.0) * static_cast<double>(size) * static_cast<double>(size);
+  // With roots there is a copy without what H loses, in case that this makes the matrix indefinite.
+  const double bytes =
+      (options.coupling == LossCoupling::kRoots ? 16.0 : 8.0) * static_cast<double>(size) * static_cast<double>(size);
   if (options.memory_limit > 0 && bytes > static_cast<double>(options.memory_limit)) {
     return absl::ResourceExhaustedError(absl::StrFormat(
         "the Gauss-Newton matrix of %d parameters takes %.1f GB, and %.1f GB are allowed: fewer parameters "
@@ -222,14 +225,16 @@ absl::StatusOr<std::unique_ptr<GaussNewton>> GaussNewton::Make(const GradientFor
   for (int64_t c = 0; c < size; ++c) matrix[c * size + c] += damping[c];
   result->mean_damping_ = 0;
   for (const double each : damping) result->mean_damping_ += each / static_cast<double>(size);
-  result->coupling_ = std::move(sums.coupling_);
-  const std::vector<double> whole = result->is_coupled() ? matrix : std::vector<double>();
+  result->coupling_ = options.coupling;
+  result->term_gradients_ = std::move(sums.coupling_);
+  const bool has_roots = options.coupling == LossCoupling::kRoots;
+  const std::vector<double> whole = has_roots ? matrix : std::vector<double>();
   const double weights[3] = {formulas.weights.energy, formulas.weights.force, formulas.weights.stress};
-  for (int t = 0; t < 3 && result->is_coupled(); ++t) {
+  for (int t = 0; t < 3 && has_roots; ++t) {
     // The weights of formulas are those of l: n times those of L.
     const double loss = 2 * weights[t] / n * result->sums_.sum[t];
     if (!(loss > 0)) continue;
-    const double* const u = &result->coupling_[t * size];
+    const double* const u = &result->term_gradients_[t * size];
     for (int64_t i = 0; i < size; ++i) {
       for (int64_t j = 0; j <= i; ++j) matrix[i * size + j] -= u[i] * u[j] / loss;
     }
@@ -262,7 +267,7 @@ std::string GaussNewton::Describe() const {
   if (!std::isnan(effective_parameters_)) {
     absl::StrAppendFormat(&text, "; the data decide %.1f parameters", effective_parameters_);
   }
-  if (is_coupled() && num_downdates_ == 0) {
+  if (coupling_ == LossCoupling::kRoots && num_downdates_ == 0) {
     absl::StrAppend(&text,
                     "; the coupling of roots of means is left out of the matrix, which it would make indefinite");
   }
@@ -290,11 +295,13 @@ void GaussNewton::Solve(int64_t rows, double* vectors, ThreadPool* pool) const {
 
 void GaussNewton::Couple(const StructureTerms& terms, double* gradient) const {
   if (!is_coupled()) return;
-  const double half = 0.5 * static_cast<double>(num_examples_);
+  const auto n = static_cast<double>(num_examples_);
   for (int t = 0; t < 3; ++t) {
     if (!(sums_.sum[t] > 0) || terms.count[t] == 0) continue;
-    const double factor = half * (terms.sum[t] / sums_.sum[t] + terms.count[t] / sums_.count[t]);
-    const double* const u = &coupling_[t * size_];
+    const double share = terms.count[t] / sums_.count[t];
+    const double factor =
+        coupling_ == LossCoupling::kMeans ? n * share : 0.5 * n * (terms.sum[t] / sums_.sum[t] + share);
+    const double* const u = &term_gradients_[t * size_];
     for (int64_t c = 0; c < size_; ++c) gradient[c] -= factor * u[c];
   }
 }

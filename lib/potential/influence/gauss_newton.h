@@ -8,12 +8,14 @@
 //
 // and without structure i a quantity q changes by + grad q^T K grad l_i. D is the damping.
 //
-// A loss of roots of means, sum over terms t of a_t sqrt(S_t / n_t), couples its structures. With u_t the gradient of
-// term t of L, and s_it and n_it what structure i adds to S_t and n_t, the gradient by the weight of structure i is
+// Losses of means couple their structures, because each counts in the numbers of values. With S_t the sum of term t and
+// n_t its number of values, s_it and n_it what structure i adds to them, w_t the weight of S_t in L, and u_t = w_t grad
+// S_t the gradient of the term, the gradient of L by the weight of structure i, times n, is
 //
-//   grad l_i - n/2 sum over t of u_t (s_it / S_t + n_it / n_t),    and H loses u_t u_t^T / (2 w_t S_t) for each term
+//   grad l_i - n sum over t of u_t n_it / n_t                    for means, sum over t of a_t S_t / n_t;
+//   grad l_i - n/2 sum over t of u_t (s_it / S_t + n_it / n_t)   for their roots, sum over t of a_t sqrt(S_t / n_t).
 //
-// where w_t is the weight of the term's sum in L. The losses of H are left out where H + D would not stay positive.
+// Of roots, H loses u_t u_t^T / (2 w_t S_t) for each term, unless H + D would not stay positive.
 
 #ifndef RUTILE_LIB_POTENTIAL_INFLUENCE_GAUSS_NEWTON_H_
 #define RUTILE_LIB_POTENTIAL_INFLUENCE_GAUSS_NEWTON_H_
@@ -34,6 +36,13 @@
 
 namespace rutile {
 
+// How structures are coupled by the loss.
+enum class LossCoupling {
+  kNone,   // a sum over structures with fixed weights
+  kMeans,  // a sum of the terms' means
+  kRoots   // a sum of roots of the terms' means
+};
+
 struct GaussNewtonOptions {
   std::vector<int64_t> examples;  // the training structures that count, n of them
   std::vector<double> damping;    // D, [P] of all parameters, each > 0; empty: trace_damping
@@ -42,8 +51,8 @@ struct GaussNewtonOptions {
   // m^-1/2 sum_k +-sqrt(c_k) J_k with random signs, whose sum of squares is H on average. This takes m gradients of a
   // structure in place of one for each output.
   int probes = 0;
-  uint64_t seed = 0;         // of the signs
-  bool is_coupled = false;   // the loss is one of roots of means
+  uint64_t seed = 0;  // of the signs
+  LossCoupling coupling = LossCoupling::kNone;
   int64_t memory_limit = 0;  // bytes that the matrix may take; 0: no limit
 };
 
@@ -71,7 +80,7 @@ class GaussNewton {
   void SolveHalf(int64_t rows, double* vectors, ThreadPool* pool) const;
   // Subtracts from the gradient [C] of a structure's loss what the coupling takes off it.
   void Couple(const StructureTerms& terms, double* gradient) const;
-  bool is_coupled() const { return !coupling_.empty(); }
+  bool is_coupled() const { return coupling_ != LossCoupling::kNone; }
 
  private:
   GaussNewton() = default;
@@ -80,9 +89,10 @@ class GaussNewton {
   double effective_parameters_ = 0, loss_sum_ = 0, mean_damping_ = 0, trace_ = 0;
   int num_downdates_ = 0;
   bool is_damped_by_trace_ = false;
-  std::vector<double> factor_;    // [C, C] Cholesky factor of H + D
-  std::vector<double> coupling_;  // [3, C] u_t, or empty
-  StructureTerms sums_;           // of all structures
+  std::vector<double> factor_;  // [C, C] Cholesky factor of H + D
+  LossCoupling coupling_ = LossCoupling::kNone;
+  std::vector<double> term_gradients_;  // [3, C] u_t, or empty
+  StructureTerms sums_;                 // of all structures
 };
 
 }  // namespace rutile

@@ -236,12 +236,13 @@ TEST(GaussNewtonTest, ProbesTendToAllRows) {
   EXPECT_NE(at(1), at(2));
 }
 
-// The gradient of a loss of roots of means by the weight of a structure, against a difference quotient.
-TEST(GaussNewtonTest, RootsOfMeansCoupleStructures) {
+// The gradient of a loss of means, or of their roots, by the weight of a structure, against a difference quotient.
+void ExpectCoupling(LossCoupling coupling) {
+  const bool has_roots = coupling == LossCoupling::kRoots;
   const AtomicData data = AwkwardStructures();
   const Potential potential = AwkwardPotential({5, 4}, kTanh);
   const int64_t p = potential.shape.num_parameters();
-  const LossOptions loss = Loss(LossKind::kRmse);
+  const LossOptions loss = Loss(has_roots ? LossKind::kRmse : LossKind::kMse);
   const double share[3] = {0.3, 0.5, 0.2};
   // Sums, counts and gradients of each structure's terms.
   std::vector<StructureTerms> terms(kNumAwkward);
@@ -269,7 +270,8 @@ TEST(GaussNewtonTest, RootsOfMeansCoupleStructures) {
         count += terms[s].count[t] * (s == structure ? factor : 1);
       }
       for (const int64_t s : All()) {
-        const double slope = share[t] / (2 * std::sqrt(squares * count)) * (s == structure ? factor : 1);
+        const double slope =
+            share[t] / (has_roots ? 2 * std::sqrt(squares * count) : count) * (s == structure ? factor : 1);
         for (int64_t k = 0; k < p; ++k) sum[k] += slope * gradients[t][s][k];
       }
     }
@@ -279,13 +281,13 @@ TEST(GaussNewtonTest, RootsOfMeansCoupleStructures) {
   for (int t = 0; t < 3; ++t) {
     double squares = 0, count = 0;
     for (const StructureTerms& each : terms) squares += each.sum[t], count += each.count[t];
-    weights[t] = kNumAwkward * share[t] / (2 * std::sqrt(squares * count));
+    weights[t] = kNumAwkward * share[t] / (has_roots ? 2 * std::sqrt(squares * count) : count);
   }
   const GradientFormulas formulas(potential, loss, {weights[0], weights[1], weights[2]}, AngularMethod::kMoments);
   GaussNewtonOptions options;
   options.examples = All();
   options.damping = Damping(p);
-  options.is_coupled = true;
+  options.coupling = coupling;
   const auto made = Make(formulas, data, options);
   ASSERT_TRUE(made->is_coupled());
   OutputRows rows(formulas, {{0, p}});
@@ -304,6 +306,9 @@ TEST(GaussNewtonTest, RootsOfMeansCoupleStructures) {
     EXPECT_LT(RelativeDifference(found, expected), 1e-6) << s;
   }
 }
+
+TEST(GaussNewtonTest, MeansCoupleStructures) { ExpectCoupling(LossCoupling::kMeans); }
+TEST(GaussNewtonTest, RootsOfMeansCoupleStructures) { ExpectCoupling(LossCoupling::kRoots); }
 
 }  // namespace
 }  // namespace rutile

@@ -85,7 +85,8 @@ absl::StatusOr<LeaveOneOut> ComputeLeaveOneOut(const Potential& potential, const
   const GradientFormulas formulas(at_point, options.loss, weights, options.angular);
   ThreadPool pool(options.num_threads);
   GaussNewtonOptions uncoupled = *options.gauss_newton;
-  uncoupled.is_coupled = false;
+  uncoupled.coupling = LossCoupling::kNone;
+  uncoupled.probes = 0;  // each structure's own rows must be in the matrix
   ASSIGN_OR_RETURN(const std::unique_ptr<GaussNewton> matrix,
                    GaussNewton::Make(formulas, train, columns, uncoupled, &pool));
   const std::vector<int64_t>& examples = uncoupled.examples;

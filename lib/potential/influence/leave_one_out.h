@@ -1,6 +1,7 @@
 // Errors of a potential for each training structure as if that structure had been left out, from one model: the closed
 // form of leave-one-out cross-validation for the model linearized at its parameters (R. D. Cook, Technometrics 1977;
-// S. Rubinstein and J. Hopkins, 2025), exact for linear models.
+// S. Rubinstein and J. Hopkins, 2025), exact for models that are linear in their
+// parameters and learn from one term (energies).
 //
 // With the matrix of gauss_newton.h, a structure's rows J [outputs, C], curvatures c and slopes g of its loss,
 // G = J K J^T and B = sqrt(c) G sqrt(c):
@@ -8,7 +9,9 @@
 //   change of the outputs without it = G x,   x = (1 - c G)^-1 g;   leverage = tr B;
 //   Cook's distance = x^T G x (R - d) / (d sum over all R outputs of c error^2),   d = tr(H (H + D)^-1)
 //
-// Leverages add up to d. Roots of means count with the weights of their terms alone.
+// Leverages add up to d. The matrix is summed from all outputs, whatever the options say of probes. Terms count with
+// the weights that they have: that a structure left out also changes the numbers of values that means are taken over,
+// and so the balance of energies and forces, is not counted, so that exact is what is said above of one term.
 
 #ifndef RUTILE_LIB_POTENTIAL_INFLUENCE_LEAVE_ONE_OUT_H_
 #define RUTILE_LIB_POTENTIAL_INFLUENCE_LEAVE_ONE_OUT_H_

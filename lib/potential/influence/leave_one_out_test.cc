@@ -120,6 +120,25 @@ TEST(LeaveOneOutTest, OfALinearModelIsRetraining) {
   EXPECT_NEAR(leverages, (*matrix)->effective_parameters(), 1e-8);
 }
 
+// Leverages add up to the parameters that the data decide, also where other computations would take probes.
+TEST(LeaveOneOutTest, ProbesAreNotTaken) {
+  const AtomicData data = AwkwardStructures();
+  const Potential potential = AwkwardPotential({5, 4}, Activation::kTanh);
+  PotentialProductsOptions options = Options(LossKind::kMse);
+  WeightedCheckpoint point;
+  point.parameters = potential.parameters;
+  point.loss_weight = {0.3, 0.7, 2};
+  point.preconditioner = Tensor::Zeros(DType::kF64, {0});
+  const std::vector<ColumnRange> columns = {{0, potential.shape.num_parameters()}};
+  const auto exact = ComputeLeaveOneOut(potential, data, point, columns, options);
+  options.gauss_newton->probes = 1;
+  const auto found = ComputeLeaveOneOut(potential, data, point, columns, options);
+  ASSERT_TRUE(exact.ok() && found.ok()) << exact.status();
+  for (size_t s = 0; s < exact->structures.size(); ++s) {
+    EXPECT_EQ(exact->structures[s].leverage, found->structures[s].leverage);
+  }
+}
+
 TEST(LeaveOneOutTest, ThreadsAndHuber) {
   const AtomicData data = AwkwardStructures();
   const Potential potential = AwkwardPotential({5, 4}, Activation::kTanh);

@@ -117,10 +117,6 @@ absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial, Preset
   options.smoothing_form = IsTiepin(kind) ? LabelSmoothing::kStandard : LabelSmoothing::kDettmers;
   options.embedding_dim = options.embedding_height = options.embedding_width = 0;
   RETURN_IF_ERROR(Flags().CopyTo(&options));
-  // Without batch norms, which see queries, grouped queries have the gradient of their triples.
-  if (!FlagGiven("group_queries") && kind.model != KgeModel::kConvE && preset == Preset::kDefault) {
-    options.group_queries = options.loss == KgeLoss::kOneVsAll;
-  }
   options.model = kind.model;
   options.variant = kind.variant;
   RETURN_IF_ERROR(SetImage(&options));
