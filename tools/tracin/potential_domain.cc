@@ -326,7 +326,7 @@ absl::Status PotentialDomain::CheckData(const ToolRun& run, const std::vector<st
 
 absl::Status PotentialDomain::Start(const ToolRun& run) {
   RETURN_IF_ERROR(ChooseExamples());
-  ASSIGN_OR_RETURN(options_.test, TestOptionsFromFlags(flags_));
+  ASSIGN_OR_RETURN(options_.test, TestOptionsFromFlags(flags_.gauss_newton ? "energy" : "loss"));
   if (checkpoint_set_ == nullptr) {
     if (!flags_.test.empty()) {
       ASSIGN_OR_RETURN(tests_, PotentialTests(test_, options_.test));

@@ -30,10 +30,9 @@ const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
 }  // namespace
 
-absl::StatusOr<PotentialTestOptions> TestOptionsFromFlags(const TracinFlags& flags) {
+absl::StatusOr<PotentialTestOptions> TestOptionsFromFlags(const std::string& automatic) {
   PotentialTestOptions options;
-  const std::string name =
-      FLAGS_test_quantity != "auto" ? FLAGS_test_quantity : (flags.gauss_newton ? "energy" : "loss");
+  const std::string name = FLAGS_test_quantity != "auto" ? FLAGS_test_quantity : automatic;
   const absl::StatusOr<PotentialQuantity> quantity = ParsePotentialQuantity(name);
   if (!quantity.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("--test_quantity=", FLAGS_test_quantity,

@@ -195,7 +195,7 @@ class JudgedPotential : public JudgedRun {
     PotentialTestOptions options;
     options.atom = kAllAtoms;
     if (FlagGiven("test_quantity")) {
-      ASSIGN_OR_RETURN(options, TestOptionsFromFlags());
+      ASSIGN_OR_RETURN(options, TestOptionsFromFlags(description.test_quantity));
       if (options.quantity != *quantity) {
         return absl::InvalidArgumentError(absl::StrCat("--test_quantity=", PotentialQuantityName(options.quantity),
                                                        ": ", influence.path, " has scores of ",
