@@ -25,9 +25,8 @@ class PotentialCurvature {
   // Reads the flags and prints what is taken for a damping that is unknown. slices: of the parameters; terms: a loss
   // with the terms of all checkpoints; examples: the structures of `train` that count.
   static absl::StatusOr<PotentialCurvature> Create(const TracinFlags& flags, const CheckpointSet& checkpoint_set,
-                                                   std::vector<ParameterSlice> slices, const LossOptions& loss,
-                                                   bool own_weights, const AtomicData& train,
-                                                   std::vector<int64_t> examples);
+                                                   std::vector<ParameterSlice> slices, const LossOptions& terms,
+                                                   const AtomicData& train, std::vector<int64_t> examples);
 
   // Returns the options of checkpoint or model number `index` of the set, which has this loss.
   absl::StatusOr<GaussNewtonOptions> At(const CheckpointSet& checkpoint_set, size_t index,
