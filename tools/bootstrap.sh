@@ -4,11 +4,14 @@
 #   tools/bootstrap.sh [build|test|ci]     what for: building and running (the default), the tests, everything
 #   OS_RELEASE=FILE                        stands for /etc/os-release
 #
+# Packages that CI can do without (.ci/check_packages.sh then skips a part) are installed if that is possible.
+#
 # Without root it prints the one line to run and fails. On other systems it prints that line with their names of
 # packages, and fails, if something is missing (docs/install.md, Building elsewhere).
 set -euo pipefail
 
 level=${1:-build}
+optional=()
 packages=(bazel-bootstrap bazel-rules-java bazel-platforms g++ pkg-config make ca-certificates
   libabsl-dev libgflags-dev libgoogle-glog-dev nlohmann-json3-dev libhwy-dev zlib1g-dev libssl-dev
   libgloo-dev libopenblas0-openmp gnuplot-nox)
@@ -18,7 +21,8 @@ case $level in
   build) ;;
   test | ci) packages+=(libgtest-dev libgmock-dev libbenchmark-dev libkim-api-dev python3 iproute2) ;;&
   ci) packages+=(clang clang-format-14 libclang-rt-14-dev git valgrind
-    python3-numpy python3-ase python3-venv lammps openmpi-bin patchelf busybox-static dpkg-dev) ;;
+    python3-numpy python3-ase python3-venv lammps openmpi-bin)
+    optional=(patchelf busybox-static dpkg-dev) ;;
   test) ;;
   *) echo "bootstrap.sh: $level: expected build, test or ci" >&2; exit 1 ;;
 esac
@@ -64,10 +68,23 @@ if [[ $ids != *" debian "* ]] || ! command -v dpkg-query > /dev/null; then
   echo "docs/install.md, Building elsewhere, has the rest." >&2
   exit 1
 fi
-missing=()
-for package in "${packages[@]}"; do
-  [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" = installed ] || missing+=("$package")
-done
+# list_missing PACKAGE...: those that are not installed.
+list_missing() {
+  local package
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" = installed ] || echo "$package"
+  done
+}
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+export DEBIAN_FRONTEND=noninteractive
+# install PACKAGE...: by apt, whose messages are then in the log.
+install() { apt-get update > "$log" 2>&1 && apt-get install -y --no-install-recommends "$@" >> "$log" 2>&1; }
+mapfile -t optional < <(list_missing "${optional[@]}")
+if [ ${#optional[@]} -gt 0 ] && { [ "$(id -u)" != 0 ] || ! install "${optional[@]}"; }; then
+  echo "bootstrap.sh: goes on without ${optional[*]}: what needs them is skipped" >&2
+fi
+mapfile -t missing < <(list_missing "${packages[@]}")
 [ ${#missing[@]} -gt 0 ] || exit 0
 
 if [ "$(id -u)" != 0 ]; then
@@ -77,10 +94,7 @@ if [ "$(id -u)" != 0 ]; then
   exit 1
 fi
 echo "Installing ${#missing[@]} Debian packages: ${missing[*]}" >&2
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-export DEBIAN_FRONTEND=noninteractive
-if ! { apt-get update && apt-get install -y --no-install-recommends "${missing[@]}"; } > "$log" 2>&1; then
+if ! install "${missing[@]}"; then
   cat "$log" >&2
   echo "bootstrap.sh: apt-get could not install the packages above" >&2
   if [[ $ids != " debian "* ]]; then

@@ -37,4 +37,29 @@ if command -v pkg-config > /dev/null; then
   PATH=$TEST_TMPDIR/bin:$PATH PKG_CONFIG_LIBDIR=$TEST_TMPDIR/pc LIBTORCH=/a/libtorch \
     OS_RELEASE=$TEST_TMPDIR/os-release tools/bootstrap.sh build || fail "something is missing"
 fi
+# In Debian, CI does not stop for what it can do without, whether apt can install it or not.
+mkdir "$TEST_TMPDIR/debian"
+printf 'ID=debian\n' > "$TEST_TMPDIR/os-release"
+printf '#!/bin/sh\ncase " $ABSENT " in *" $4 "*) ;; *) echo installed ;; esac\n' > "$TEST_TMPDIR/debian/dpkg-query"
+printf '#!/bin/sh\necho $FAKE_ID\n' > "$TEST_TMPDIR/debian/id"
+printf '#!/bin/sh\necho "$*" >> $TEST_TMPDIR/asked\nexit 100\n' > "$TEST_TMPDIR/debian/apt-get"
+chmod +x "$TEST_TMPDIR"/debian/*
+# debian ID ABSENT: bootstrap.sh ci, as the user ID, where packages are absent and apt has no network.
+debian() {
+  rm -f "$TEST_TMPDIR/asked"
+  env FAKE_ID="$1" ABSENT="$2" PATH="$TEST_TMPDIR/debian:$PATH" OS_RELEASE="$TEST_TMPDIR/os-release" \
+    tools/bootstrap.sh ci 2> "$TEST_TMPDIR/message"
+}
+says() { grep -q -e "$1" "$TEST_TMPDIR/message" || fail "no \"$1\" in: $(cat "$TEST_TMPDIR/message")"; }
+debian 0 '' || fail "all is there: $(cat "$TEST_TMPDIR/message")"
+[ ! -s "$TEST_TMPDIR/message" ] && [ ! -e "$TEST_TMPDIR/asked" ] || fail "nothing is to be said or done if all is there"
+debian 1000 'patchelf dpkg-dev' || fail "stops without patchelf"
+says 'goes on without patchelf dpkg-dev:'
+debian 0 busybox-static || fail "stops where apt cannot install busybox-static"
+says 'goes on without busybox-static:'
+grep -q update "$TEST_TMPDIR/asked" || fail "did not try to install"
+debian 1000 'patchelf valgrind' && fail "goes on without valgrind"
+says 'apt-get install --no-install-recommends valgrind$'
+debian 0 valgrind && fail "goes on without valgrind"
+says 'could not install'
 exit $failed
