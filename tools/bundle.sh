@@ -5,6 +5,7 @@
 #   --output_dir=DIR   where to; the current folder by default
 #   --from=DIR         programs that are built already, as of tools/install.sh
 set -euo pipefail
+umask 022  # What is packed is for everybody, whoever packs it.
 
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 fail() {

@@ -3,8 +3,11 @@
 # busybox and nothing else, no glibc either, as an ordinary user, without network, wherever it is unpacked. With ROOT, a
 # folder with another system (debootstrap), in a copy of that. Says why it skips where it cannot be run.
 set -euo pipefail
+umask 022
 archive=$(realpath "$1") system=${2-}
 readme=$(realpath "$(dirname "$0")/../../README.md")
+private=$(tar -tvzf "$archive" | grep -vE '^(l|-rw[-x]r-[-x]r-[-x]|drwxr-xr-x) ?' || true)
+[ -z "$private" ] || { echo "not for everybody: $private"; exit 1; }
 skip() {
   echo "skipped: $*"
   exit 0
