@@ -6,8 +6,10 @@
 #   --destdir=DIR    put DIR before the prefix, to make a package: what is installed runs from the prefix
 #   --from=DIR       programs that are built already, laid out as bazel-bin; nothing is built
 #
-# Everything is laid out in a temporary folder first: an interrupted run, or one that fails, has changed nothing.
+# Everything is laid out in a temporary folder first, and that it can be moved into its places is checked: a run that is
+# interrupted or fails until then has changed nothing.
 set -euo pipefail
+umask 022  # An installation is for all who may enter its folder.
 
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 fail() {
@@ -30,9 +32,27 @@ done
 [ -n "$prefix" ] || fail "needs --prefix=DIR, where to install, such as --prefix=${HOME-}/.local"
 [ -z "$destdir" ] || [ "${prefix#/}" != "$prefix" ] || fail "--prefix=$prefix: with --destdir it must begin with /"
 target=$destdir$prefix
+[ "${target#/}" != "$target" ] || target=$PWD/$target
+
+stage= made=()  # made: folders made here, inner ones first; those that are still empty at the end go again
+clean_up() {
+  [ -z "$stage" ] || rm -rf "$stage" "$stage".*
+  [ ${#made[@]} = 0 ] || rmdir "${made[@]}" 2> /dev/null || true
+}
+trap clean_up EXIT
+folder=$target
+while [ ! -e "$folder" ]; do
+  made+=("$folder")
+  folder=$(dirname "$folder")
+done
 mkdir -p "$target" || fail "cannot make $target; choose another --prefix, or run this as one who may write there"
 target=$(cd "$target" && pwd)
 [ -w "$target" ] || fail "cannot write into $target; choose another --prefix, or run this as one who may"
+# Programs, and links among them, lead to one another by "..", which would begin at the place that a link leads to.
+for folder in bin lib lib/rutile lib/pkgconfig libexec libexec/rutile share share/rutile; do
+  [ ! -L "$target/$folder" ] ||
+    fail "$target/$folder is a link, from which the programs would not find one another; choose another --prefix"
+done
 
 if [ -z "$from" ]; then
   (
@@ -59,7 +79,6 @@ commit=$(git -C "$source" rev-parse --short=12 HEAD 2> /dev/null) || commit="not
 
 # On the same file system, so that files are moved into their places whole.
 stage=$(mktemp -d "$target/.rutile-install.XXXXXX")
-trap 'rm -rf "$stage"' EXIT
 put() {  # put MODE FILE NAME: a copy, whatever links lead to the file
   mkdir -p "$(dirname "$stage/$3")"
   cp -L "$2" "$stage/$3"
@@ -74,6 +93,8 @@ reference() { python3 "$source/tools/docs/reference.py" "$@"; }
 # Programs. Short names such as train and profile clash with others in bin/, so there they begin with rutile-.
 put 755 "$source/tools/packaging/rutile.sh" bin/rutile
 for program in "${programs[@]}"; do put 755 "$from/$program" "libexec/rutile/${program##*/}"; done
+# For PATH: a folder without names that systems have, such as info and diff.
+for tool in "${tools[@]}"; do link "../$tool" "libexec/rutile/short/$tool"; done
 put 755 "$source/tools/kim/rutile_kim.sh" lib/rutile/kim/rutile-kim
 put 755 "$from/tools/kim/libkim-api-portable-model.so" lib/rutile/kim/libkim-api-portable-model.so
 cp -rL "$from/tools/kim/sources" "$stage/lib/rutile/kim/sources"
@@ -129,13 +150,44 @@ if command -v strip > /dev/null; then
 fi
 chmod -R u+w,go-w,a+rX "$stage"
 
-# Into place: what an older version had and this one has not goes first.
+# The list of files: with an older version's, until all is in place.
+list=share/rutile/files.txt
 put 755 "$source/tools/packaging/uninstall.sh" share/rutile/uninstall.sh
-(cd "$stage" && find . -type f -o -type l | sed 's|^\./||' && echo share/rutile/files.txt) | LC_ALL=C sort \
-  > "$stage.files"
-mv "$stage.files" "$stage/share/rutile/files.txt"
-if [ -x "$target/share/rutile/uninstall.sh" ]; then "$target/share/rutile/uninstall.sh" > /dev/null; fi
+export LC_ALL=C
+(cd "$stage" && find . -type f -o -type l) | sed 's|^\./||' | sort > "$stage.new"
+echo $list | sort - "$stage.new" > "$stage/$list"
+: > "$stage.old"
+if [ -f "$target/$list" ]; then sed -E '\%^/|(^|/)\.\.(/|$)%d' "$target/$list" | sort > "$stage.old"; fi
+sort -u "$stage/$list" "$stage.old" > "$stage.both"
+comm -13 "$stage/$list" "$stage.old" > "$stage.gone"
+# folders FILE: those that the names in the file lie in, outer ones first.
+folders() {
+  awk -F/ '{ path = $1; for (i = 2; i <= NF; ++i) { print path; path = path "/" $i } }' "$1" | sort -u
+}
+
+# Nothing is moved unless all can be.
+folders "$stage/$list" > "$stage.folders"
+while IFS= read -r folder; do
+  if [ ! -d "$target/$folder" ]; then
+    mkdir "$target/$folder" || fail "cannot make the folder $target/$folder; nothing was installed"
+    made=("$target/$folder" "${made[@]}")
+  fi
+done < "$stage.folders"
+while IFS= read -r folder; do
+  [ ! -d "$target/$folder" ] || [ -w "$target/$folder" ] ||
+    fail "cannot write into $target/$folder; nothing was installed. Run this as one who may, or choose another --prefix"
+done <<< "$(folders "$stage.both")"
 while IFS= read -r file; do
-  mkdir -p "$(dirname "$target/$file")"
-  mv -f "$stage/$file" "$target/$file"
-done < "$stage/share/rutile/files.txt"
+  [ ! -d "$target/$file" ] || [ -L "$target/$file" ] ||
+    fail "$target/$file is a folder where a file belongs; nothing was installed. Move it away, or change --prefix"
+done < "$stage/$list"
+
+# Into place; then what an older version had and this one has not goes.
+trap '' INT TERM HUP
+mv -fT "$stage.both" "$target/$list"
+while IFS= read -r file; do
+  mv -fT "$stage/$file" "$target/$file" || fail "$target has files of two versions until this has run without a fault"
+done < "$stage.new"
+while IFS= read -r file; do rm -f "$target/$file" || true; done < "$stage.gone"
+folders "$stage.gone" | sort -r | while IFS= read -r folder; do rmdir "$target/$folder" 2> /dev/null || true; done
+mv -fT "$stage/$list" "$target/$list"

@@ -114,7 +114,7 @@ def main():
     tools, lib = os.path.join(root, "libexec/rutile"), os.path.join(root, "lib/rutile")
     runtime, programs = os.path.join(lib, "runtime"), os.path.join(lib, "programs")
     files = [os.path.join(tools, name) for name in os.listdir(tools)]
-    names = sorted(os.path.basename(path) for path in files if not os.path.islink(path) and is_elf(path))
+    names = sorted(os.path.basename(path) for path in files if os.path.isfile(path) and not os.path.islink(path) and is_elf(path))
     library, kim = os.path.join(root, "lib/librutile.so"), os.path.join(lib, "kim/libkim-api-portable-model.so")
 
     needed_by_library = dict(make_wheel.needed_libraries(library) + make_wheel.needed_libraries(kim))

@@ -15,11 +15,19 @@ unset LIBTORCH
 refuses 'needs --prefix' "$install" --from="$from"
 refuses 'unknown argument --prefiks=x' "$install" --prefiks=x
 mkdir empty
-refuses 'empty/tools/cache-neighbors/cache-neighbors is missing' "$install" --from=empty --prefix="$PWD/made"
-[ -z "$(find made -type f)" ] || fail "a failed installation leaves $(find made)"
+refuses 'empty/tools/cache-neighbors/cache-neighbors is missing' "$install" --from=empty --prefix="$PWD/made/inside"
+[ ! -e made ] || fail "a failed installation leaves $(find made)"
+mkdir -p linked/lib out
+ln -s ../out linked/bin
+refuses 'linked/bin is a link' "$install" --from="$from" --prefix="$PWD/linked"
+[ -z "$(find linked out ! -type d ! -path linked/bin)" ] || fail "a refused installation leaves $(find linked out)"
 mkdir -p 'first/a prefix/bin'
 echo mine > 'first/a prefix/bin/mine'
+umask 077
 succeeds "$install" --from="$from" --prefix="$PWD/first/a prefix"
+umask 022
+private=$(find 'first/a prefix' ! -type l ! -perm -go+r ! -path '*/bin/mine')
+[ -z "$private" ] || fail "not for everybody: $private"
 [ -z "$(find 'first/a prefix' -name '.rutile-install*')" ] || fail "temporary files are left"
 mv first/'a prefix' moved
 rmdir first
@@ -45,6 +53,7 @@ for tool in cache-neighbors featurize train evaluate tracin profile info diff ki
 done
 refuses 'nothing is no tool' "$rutile" nothing
 refuses '../info is no tool' "$rutile" ../info
+refuses 'short is no tool' "$rutile" short
 "$rutile" nothing --version 2> /dev/null && fail "a tool that does not exist succeeds"
 [ "$(links/t --version)" = "$("$rutile" train --version)" ] || fail "rutile train is another than rutile-train"
 expect_error 1 '^train: needs structures' "$rutile" train
@@ -60,6 +69,10 @@ refuses 'no_such_flag' moved/bin/rutile-profile --tune -- moved/bin/rutile-train
 succeeds "$rutile" info run/best.safetensors
 short=$("$rutile" --path)
 [ "$(PATH=$short:$PATH command -v train)" = "$short/train" ] || fail "no train in $short"
+PATH=$short:$PATH succeeds train --version
+# Nothing there hides a program of the system, as diff.
+[ "$(ls "$short" | paste -sd' ')" = 'cache-neighbors evaluate featurize profile tracin train' ] ||
+  fail "in $short: $(ls "$short")"
 
 # The C library by pkg-config, the Python package, a model for LAMMPS.
 if command -v pkg-config > /dev/null && command -v cc > /dev/null; then
@@ -108,11 +121,58 @@ succeeds "$install" --from="$from" --prefix="$PWD/moved"
 diff found moved/share/rutile/files.txt || fail "another list after an update"
 refuses 'is missing' "$install" --from=empty --prefix="$PWD/moved"
 [ -x moved/bin/rutile ] || fail "a failure took away what was there"
+# Neither does one that is seen when all is laid out: names where another kind of thing is, folders that are closed.
+states() { (cd moved && find . -printf '%y %m %l %p\n' | sort && find . -type f -exec md5sum {} + | sort); }
+rm moved/bin/rutile-kim
+mkdir moved/bin/rutile-kim
+echo share/rutile/gone/old >> moved/share/rutile/files.txt
+mkdir moved/share/rutile/gone
+echo old > moved/share/rutile/gone/old
+rm -r moved/lib/rutile/kim
+states > before
+refuses 'rutile-kim is a folder where a file belongs; nothing' "$install" --from="$from" --prefix="$PWD/moved"
+states > after
+diff before after || fail "a failed update has changed what was there"
+rmdir moved/bin/rutile-kim
+echo mine > moved/lib/rutile/kim
+states > before
+refuses 'cannot make the folder .*/lib/rutile/kim; nothing' "$install" --from="$from" --prefix="$PWD/moved"
+states > after
+diff before after || fail "a failed update has changed what was there"
+rm moved/lib/rutile/kim
+if [ "$(id -u)" != 0 ]; then
+  chmod a-w moved/share/rutile/gone
+  states > before
+  refuses 'cannot write into .*/gone; nothing' "$install" --from="$from" --prefix="$PWD/moved"
+  states > after
+  diff before after || fail "a failed update has changed what was there"
+  chmod u+w moved/share/rutile/gone
+fi
+succeeds "$install" --from="$from" --prefix="$PWD/moved"
+[ ! -e moved/share/rutile/gone ] || fail "a folder of the older version is left"
+diff found moved/share/rutile/files.txt || fail "another list after failures"
 succeeds "$install" --from="$from" --destdir="$PWD/package" --prefix=/opt/rutile
 [ -x package/opt/rutile/bin/rutile ] || fail "no destdir"
 refuses 'must begin with /' "$install" --from="$from" --destdir="$PWD/package" --prefix=opt
 
+# Removal goes by the path that it is called by, and touches nothing where that is not the installation's.
+mkdir -p elsewhere/bin
+echo mine > elsewhere/bin/rutile
+mv moved/share elsewhere/share
+ln -s ../elsewhere/share moved/share
+ln -s ../moved/share/rutile/uninstall.sh links/uninstall
+refuses 'is not the folder share/rutile of an installation' elsewhere/share/rutile/uninstall.sh
+refuses 'is not the folder share/rutile of an installation' links/uninstall
+[ -x moved/bin/rutile ] || fail "a refusal has removed something"
 succeeds moved/share/rutile/uninstall.sh
-[ "$(find moved -type f -o -type l)" = moved/bin/mine ] || fail "left: $(find moved -type f -o -type l)"
-[ "$(find moved -type d | LC_ALL=C sort | paste -sd' ')" = 'moved moved/bin' ] || fail "left: $(find moved -type d)"
+left=$(find moved ! -type d | LC_ALL=C sort | paste -sd' ')
+[ "$left" = 'moved/bin/mine moved/share' ] || fail "left: $left"
+[ "$(find elsewhere ! -type d)" = elsewhere/bin/rutile ] || fail "elsewhere: $(find elsewhere ! -type d)"
+
+cp -a package/opt/rutile whole
+mkdir -p whole/bin
+echo mine > whole/bin/mine
+succeeds whole/share/rutile/uninstall.sh
+left=$(find whole | LC_ALL=C sort | paste -sd' ')
+[ "$left" = 'whole whole/bin whole/bin/mine' ] || fail "left: $left"
 finish

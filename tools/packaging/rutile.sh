@@ -5,6 +5,7 @@
 self=$(readlink -f "$0")
 prefix=${self%/bin/*}
 tools=$prefix/libexec/rutile
+short=$tools/short
 
 case ${1-} in
   '' | -h | --help | help)
@@ -32,12 +33,12 @@ END
     exit 0
     ;;
   --version) exec cat "$prefix/share/rutile/version" ;;
-  --path) echo "$tools"; exit ;;
+  --path) echo "$short"; exit ;;
   *[!a-z-]* | -*) ;;
   *)
     # profile runs commands, which are found by their short names, too.
-    if [ -x "$tools/$1" ]; then
-      PATH=$tools:$PATH
+    if [ -f "$tools/$1" ] && [ -x "$tools/$1" ]; then
+      PATH=$short:$PATH
       export PATH
       name=$1
       shift
