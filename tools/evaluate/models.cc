@@ -70,7 +70,8 @@ void SayIfOfSubset(absl::string_view path, const Metadata& metadata) {
 void DescribeSubset(const Models& models, Metadata* metadata) {
   if (models.potentials.size() != 1) return;
   const Metadata& model = models.potentials[0].metadata;
-  for (const char* key : {kSubsetKey, kSubsetsSha256Key, kSubsetSeedKey}) {
+  if (model.count(kSubsetKey) == 0) return;
+  for (const char* key : {kSubsetKey, kSubsetsSha256Key, kSubsetSeedKey, "step", "run_ended"}) {
     if (const auto found = model.find(key); found != model.end()) (*metadata)[key] = found->second;
   }
 }

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
 #include "lib/graph/text/edge_map.h"
 #include "lib/graph/text/id_file.h"
@@ -233,6 +234,13 @@ std::vector<std::string> KgeData::Cells(const Triple& example) const {
     cells.push_back((has_entity_labels ? graph.entity_labels : graph.entities)[example.tail]);
   }
   return cells;
+}
+
+std::string TripleExamplesSha256(const KnowledgeGraph& graph, absl::Span<const Triple> triples) {
+  Sha256 hash;
+  hash.Update(VocabularySha256(graph));
+  for (const Triple& t : triples) hash.Update(absl::StrCat(t.head, " ", t.relation, " ", t.tail, "\n"));
+  return hash.HexDigest();
 }
 
 absl::StatusOr<KgeData> ReadKgeData(absl::Span<const std::string> train, absl::Span<const std::string> test,

@@ -36,6 +36,9 @@ struct KgeData {
   std::vector<std::string> Cells(const Triple& example) const;
 };
 
+// Hashes triples in their order, and the names.
+std::string TripleExamplesSha256(const KnowledgeGraph& graph, absl::Span<const Triple> triples);
+
 // Reads the files of --train and --test and applies their flags. model: provides names if the training triples have
 // none.
 absl::StatusOr<KgeData> ReadKgeData(absl::Span<const std::string> train, absl::Span<const std::string> test,

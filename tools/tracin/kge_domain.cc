@@ -241,8 +241,10 @@ class KgeDomain : public InfluenceDomain {
     }
   }
 
-  std::string TrainSha256(absl::Span<const int64_t> /*train*/) const override { return Hash(data_.train); }
-  std::string TestSha256() const override { return Hash(data_.tests); }
+  std::string TrainSha256(absl::Span<const int64_t> /*train*/) const override {
+    return TripleExamplesSha256(data_.graph, data_.train);
+  }
+  std::string TestSha256() const override { return TripleExamplesSha256(data_.graph, data_.tests); }
 
   std::vector<std::string> train_columns() const override { return data_.Columns(); }
   std::vector<std::string> test_columns() const override { return data_.Columns(); }
@@ -341,13 +343,6 @@ class KgeDomain : public InfluenceDomain {
         options_.label_test_tails
             ? " tests for true, which training does not know; --label_test_tails=false makes them false, as in training"
             : " tests for false: training has others of the same head and relation"));
-  }
-
-  std::string Hash(const std::vector<Triple>& triples) const {
-    Sha256 hash;
-    hash.Update(VocabularySha256(data_.graph));
-    for (const Triple& t : triples) hash.Update(absl::StrCat(t.head, " ", t.relation, " ", t.tail, "\n"));
-    return hash.HexDigest();
   }
 
   const TracinFlags& flags_;

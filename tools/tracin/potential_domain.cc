@@ -110,7 +110,7 @@ class PotentialDomain : public InfluenceDomain {
   double tolerance() const override { return options_.precision == DType::kF64 ? 1e-9 : 2e-4; }
 
   std::string TrainSha256(absl::Span<const int64_t> train) const override {
-    return Sha256Hex(absl::StrCat(data_sha256_, "\n", absl::StrJoin(train, " ")));
+    return StructureExamplesSha256(data_sha256_, train);
   }
   std::string TestSha256() const override { return test_sha256_; }
 

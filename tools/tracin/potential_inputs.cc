@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
@@ -15,6 +17,10 @@ absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, cons
   ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
   options.num_threads = options.preload.num_threads = ThreadsFromFlags();
   return AtomicData::Read(inputs, options);
+}
+
+std::string StructureExamplesSha256(const std::string& data_sha256, absl::Span<const int64_t> examples) {
+  return Sha256Hex(absl::StrCat(data_sha256, "\n", absl::StrJoin(examples, " ")));
 }
 
 absl::Status CheckSameModels(const std::vector<std::string>& paths, const Potential& potential) {

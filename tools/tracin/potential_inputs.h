@@ -3,12 +3,14 @@
 #ifndef RUTILE_TOOLS_TRACIN_POTENTIAL_INPUTS_H_
 #define RUTILE_TOOLS_TRACIN_POTENTIAL_INPUTS_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/data/atomic_inputs.h"
 #include "lib/potential/model/potential_file.h"
@@ -18,6 +20,9 @@ namespace rutile {
 // Reads structures, with the potential's descriptor if there is one.
 absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, const std::optional<Potential>& potential,
                                     AtomicDataOptions options);
+
+// Hashes the numbers of the structures that train beside the hash of their files (DataSha256).
+std::string StructureExamplesSha256(const std::string& data_sha256, absl::Span<const int64_t> examples);
 
 // Models given instead of checkpoints may differ in their parameters only. INVALID_ARGUMENT naming the first that
 // differs from `potential` in more.

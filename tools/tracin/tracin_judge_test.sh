@@ -44,12 +44,15 @@ expect_line '5 subsets that keep 0.6 of 36 training structures, 2 trainings on e
 [ "$(head -n 1 lds.tsv | tr '\t' ' ')" = \
   'scores lds lds_low lds_high lds_median median_low median_high of_ceiling' ] || fail "header: $(cat lds.tsv)"
 # Of a single seed there is no ceiling; without --model no loss; a directory is its last model. A table of another
-# program
-# with the same order of outcomes gives the same score.
+# program counts, too.
 succeeds $tracin $data --lds=plan.safetensors --predictions=runs/0-0,runs/1-0,runs/2-0,runs/3-0,runs/4-0 \
   energy.safetensors
 expect_line '1 training on each, 4 tests, quantity: energy' log
 expect_no_line 'ceiling\|own loss' stdout
+# What makes an energy neither better nor worse predicts nothing of it.
+succeeds $tracin $data --lds=plan.safetensors --predictions='runs/?-?' --model=run/last.safetensors energy.safetensors
+[ "$(cut -f 1 stdout | tr '\n' ',')" = 'scores,energy.safetensors,random,ceiling of 2 seeds,' ] ||
+  fail "rows of energies: $(cat stdout)"
 printf 'subset\tseed\ttest\tvalue\n' > y.tsv
 for m in 0 1 2 3 4; do for t in 0 1 2 3; do printf '%s\t0\t%s\t%s\n' $m $t $((m * 7 % 5)); done; done >> y.tsv
 succeeds $tracin $data --lds=plan.safetensors --predictions=y.tsv --model=run/last.safetensors energy.safetensors
@@ -67,6 +70,11 @@ refuses 'has no prediction of the test' $tracin --train=f.safetensors --test=t.e
 refuses '--model gives one' $tracin $data --lds=plan.safetensors --predictions=predicted/0-0/predictions.safetensors \
   loss.safetensors
 
+# A glob may match directories, whose last models count.
+succeeds $tracin $data --lds=plan.safetensors --predictions='runs/?-?' --model=run/last.safetensors --seed=3 \
+  loss.safetensors
+cmp stdout lds.tsv || fail "a glob of directories: $(cat stdout)"
+
 # In one command, which computes the influence, too; again, it has nothing to train.
 succeeds $tracin $data --judge=judge --plan_subsets=5 --kept=0.6 --seed=3 --seeds 2 --num_processes=2 run
 cmp <(tail -n +3 stdout) <(tail -n +3 lds.tsv) || fail "--judge has other scores: $(cat stdout lds.tsv)"
@@ -81,9 +89,63 @@ succeeds $tracin $data --judge=judge --plan_subsets=5 --kept=0.6 --seed=3 --seed
 expect_line '10 trainings in judge, of which 9 are there already' log
 cmp <(tail -n +3 stdout) <(tail -n +3 judge.tsv) || fail "a second time: $(cat stdout)"
 refuses 'was left by another plan' $tracin $data --judge=judge --plan_subsets=6 --kept=0.6 --seed=3 run
-# A training that fails ends it, with what train says.
+# DIR counts for the run that it was made for, not for this run trained longer, with another seed or flags.
+again="--judge=judge --plan_subsets=5 --kept=0.6 --seed=3 --seeds=2"
+succeeds $train $flags --max_epochs=6 --keep_every_epochs=2 --output_dir=longer f.safetensors
+refuses 'judge/run.txt.*steps=20, and the run now steps=30' $tracin $data $again longer loss.safetensors
+succeeds $train $flags --seed=5 --output_dir=seeded f.safetensors
+refuses 'judge/run.txt.*seed=0, and the run now seed=5' $tracin $data $again seeded loss.safetensors
+refuses 'judge/run.txt.*seed=0, and the run now seed=5' $tracin $data --judge=judge --retrain=top1 seeded \
+  loss.safetensors
+succeeds $train $flags --learning_rate=0.02 --output_dir=rated f.safetensors
+refuses 'judge/run.txt.*model_sha256=' $tracin $data $again rated loss.safetensors
+cp -r run reflagged && echo '--batch_size=4' >> reflagged/flags.txt
+refuses 'judge/flags.txt.*the run now --batch_size=4' $tracin $data $again reflagged loss.safetensors
+refuses 'run: is the directory of a run' $tracin $data --judge=run --plan_subsets=5 run loss.safetensors
+succeeds $tracin $data $again run loss.safetensors
+cmp <(tail -n +3 stdout) <(tail -n +3 judge.tsv) || fail "refusals changed the trainings: $(cat stdout)"
+# A training in DIR that somebody made in another way.
+cp -r judge mixed && rm -r mixed/subset-00001-seed-1
+succeeds $train $flags --learning_rate=0.02 --subset=mixed/subsets.safetensors:1 --seed=1 \
+  --output_dir=mixed/subset-00001-seed-1 f.safetensors
+refuses 'has --learning_rate 0.02' $tracin $data ${again/=judge/=mixed} run loss.safetensors
+# A training that fails ends it, with what train says; and so does tracin.
 mkdir broken && cp -r run/. broken/ && echo '--no_such_flag=1' >> broken/flags.txt
-refuses 'the training failed.*no_such_flag' $tracin $data --judge=failed --plan_subsets=5 broken loss.safetensors
+refuses 'subset-00000-seed-0.log: train failed.*no_such_flag' $tracin $data --judge=failed --plan_subsets=5 broken \
+  loss.safetensors
+
+refuses 'influence.log: tracin failed.*term_weights' $tracin $data --judge=failed-too --plan_subsets=5 \
+  --term_weights=much run
+
+# Without files, influence is that of the checkpoints of epochs, not also of steps and of the best. Flags that need
+# early stopping are not passed on. Commas are a part of a name.
+succeeds $train $flags --patience=50 --min_epochs=1 --min_steps=2 --max_time=1h --keep_every_epochs=1 \
+  --keep_every_steps=7 --save_top_k=2 --output_dir=many f.safetensors
+succeeds $tracin $data --judge=a,b --plan_subsets=3 --rates=checkpoint many
+expect_line '^tracin: influence of 4 checkpoints' log
+succeeds $tracin $data --top_k=0 --rates=checkpoint --output=rates.safetensors many/checkpoints/epoch-*.safetensors
+$diff --rtol=0 rates.safetensors a,b/influence.safetensors || fail "--rates is not passed on"
+succeeds $train $flags --keep_every_steps=7 --save_top_k=2 --output_dir=steps f.safetensors
+succeeds $tracin $data --judge=of-steps --plan_subsets=3 steps
+expect_line '^tracin: influence of 2 checkpoints' log
+# Trainings in DIR that are alike, but not as the run was.
+for m in 0 1 2; do
+  rm -r of-steps/subset-0000$m-seed-0
+  succeeds $train $flags --learning_rate=0.02 --subset=of-steps/subsets.safetensors:$m \
+    --output_dir=of-steps/subset-0000$m-seed-0 f.safetensors
+done
+refuses 'has --learning_rate 0.02, and steps/last.safetensors has 0.01' $tracin $data --judge=of-steps \
+  --plan_subsets=3 steps
+# Of a curvature, that of the last checkpoint, and of energies.
+curved="--precondition=gauss-newton --damping=trace:0.1 --probes=2"
+succeeds $tracin $data --judge=curved --plan_subsets=3 $curved run
+expect_line '^tracin: influence of 1 checkpoint ->' log
+expect_line 'quantity: energy' log
+succeeds $tracin $data --top_k=0 $curved --output=curved.safetensors run/checkpoints/last.safetensors
+$diff --rtol=0 curved.safetensors curved/influence.safetensors || fail "flags of curvature are not passed on"
+succeeds $tracin $data --judge=curved --plan_subsets=3 run curved.safetensors energy.safetensors
+refuses '--damping has no effect with influence files' $tracin $data --judge=curved --plan_subsets=3 $curved run \
+  curved.safetensors
 
 # Removal: a training on all and one for each test and group, with each seed.
 succeeds $tracin $data --judge=removed --retrain=top3,random3 --seeds=2 run loss.safetensors
@@ -94,6 +156,43 @@ expect_line '36 training structures\|18 trainings in removed' log
   fail "header: $(cat stdout)"
 [ "$(wc -l < removed/removal-00001-seed-0/train_frames.txt)" = 33 ] || fail "three are not removed"
 [ "$(wc -l < removed/removal-00000-seed-0/train_frames.txt)" = 36 ] || fail "subset 0 lacks some"
+
+refuses 'removes by the scores of one file' $tracin $data --judge=removed --retrain=top3 run loss.safetensors \
+  energy.safetensors
+
+# The same training data in another order: the numbers of the scores are those of other structures.
+frames 0 20 > s1.extxyz
+frames 20 40 > s2.extxyz
+for part in 1 2; do
+  succeeds $featurize --species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --rad_order=3 --ang_order=2 \
+    --output=f$part.safetensors s$part.extxyz
+done
+succeeds $train $flags --validation_fraction=0 --keep_every_epochs=2 --output_dir=parts f1.safetensors f2.safetensors
+succeeds $tracin --plan_subsets=5 --train=f1.safetensors,f2.safetensors --output=parts.safetensors parts
+succeeds $tracin --train=f1.safetensors,f2.safetensors --test=t.extxyz --top_k=0 --output=ordered.safetensors \
+  parts/checkpoints/epoch-*.safetensors
+succeeds $tracin --train=f1.safetensors,f2.safetensors --test=t.extxyz --lds=parts.safetensors --predictions=y.tsv \
+  --model=parts/last.safetensors ordered.safetensors
+refuses 'ordered.safetensors.*in another order' $tracin --train=f2.safetensors,f1.safetensors --test=t.extxyz \
+  --lds=parts.safetensors --predictions=y.tsv --model=parts/last.safetensors ordered.safetensors
+
+# Predictions without stress, of structures without a cell, say nothing of a loss with stresses.
+features="--species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --rad_order=3 --ang_order=2"
+stressed="$features --hidden=4 --max_epochs=1 --force_weight=0.1 --stress_weight=0.1"
+succeeds $train $stressed --keep_every_epochs=1 --output_dir=stressed s.extxyz
+succeeds $tracin --plan_subsets=3 --train=s.extxyz --output=stressed.safetensors stressed
+succeeds $tracin --train=s.extxyz --test=t.extxyz --top_k=0 --output=of-stress.safetensors \
+  stressed/checkpoints/epoch-*.safetensors
+mkdir no-cell && sed 's/\(Lattice\|stress\|pbc\)="[^"]*"//g' t.extxyz > no-cell/t.extxyz
+for m in 0 1 2; do
+  succeeds $train $stressed --subset=stressed.safetensors:$m --output_dir=stressed-$m s.extxyz
+  succeeds $evaluate --output_dir=with-cell/$m stressed-$m/last.safetensors t.extxyz
+  (cd no-cell && $evaluate --output_dir=$m ../stressed-$m/last.safetensors t.extxyz > log 2>&1) ||
+    fail "no cell: $(cat no-cell/log)"
+done
+of_stress="--train=s.extxyz --test=t.extxyz --lds=stressed.safetensors --model=stressed/last.safetensors"
+succeeds $tracin $of_stress --predictions='with-cell/?/predictions.safetensors' of-stress.safetensors
+refuses 'has no stress' $tracin $of_stress --predictions='no-cell/?/predictions.safetensors' of-stress.safetensors
 
 # Triples. Each entity keeps a triple, and inverse examples count for their triple.
 succeeds $featurize --train="$elements/train.txt" --valid="$elements/valid.txt" --test="$elements/test.txt" \
@@ -110,7 +209,52 @@ for loss in 1vsAll 1-N; do
     fail "rows of triples: $(cat stdout)"
 done
 
+# A score is the better the higher it is; baselines are there.
+succeeds $tracin $kg --judge=kg-judge --plan_subsets=4 --kept=0.5 --stratify_by=relation --inverse_examples kg \
+  kg-judge/influence.safetensors
+succeeds $tracin $kg --top_k=0 --test_quantity=score --loss=1-N --output=score.safetensors \
+  kg/checkpoints/epoch-*.safetensors
+succeeds $tracin $kg --judge=kg-judge --plan_subsets=4 --kept=0.5 --stratify_by=relation kg score.safetensors
+[ "$(cut -f 1 stdout | tr '\n' ',')" = 'scores,score.safetensors,own loss,shared entity,random,' ] ||
+  fail "rows of scores: $(cat stdout)"
+{ head -n -2 "$elements/train.txt" && tail -n 2 "$elements/train.txt" | tac; } > swapped.txt
+succeeds $featurize --train=swapped.txt --valid="$elements/valid.txt" --test="$elements/test.txt" \
+  --output=swapped.safetensors
+refuses 'score.safetensors.*in another order' $tracin --train=swapped.safetensors --test=t.tsv \
+  --judge=kg-judge --plan_subsets=4 --kept=0.5 --stratify_by=relation kg score.safetensors
+
 # What does not fit.
+# A training that was stopped, that is shorter, or of other settings.
+of_0="--subset=plan.safetensors:0 --seed=2"
+succeeds $train $flags $of_0 --max_epochs=3 --output_dir=odd/short f.safetensors
+refuses 'odd/short/last.safetensors: has step 15, and runs/0-0/last.safetensors has 20' $tracin $data \
+  --lds=plan.safetensors --predictions=runs/0-0,odd/short loss.safetensors
+frames 0 40 | sed 's/index=/number=/' > copy.extxyz
+succeeds $featurize --species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --rad_order=3 --ang_order=2 --output=copy.safetensors \
+  copy.extxyz
+succeeds $train $flags $of_0 --output_dir=odd/copy copy.safetensors
+refuses 'odd/copy/last.safetensors: has data_sha256' $tracin $data --lds=plan.safetensors \
+  --predictions=runs/0-0,odd/copy loss.safetensors
+succeeds $train $flags $of_0 --learning_rate=0.02 --output_dir=odd/rate f.safetensors
+refuses 'has --learning_rate 0.02, and runs/0-0/last.safetensors has 0.01' $tracin $data \
+  --lds=plan.safetensors --predictions=runs/0-0,odd/rate loss.safetensors
+$train $flags $of_0 --max_epochs=1000000 --save_interval=0 --output_dir=odd/stopped f.safetensors > log 2>&1 &
+for _ in {1..600}; do
+  [ -e odd/stopped/last.safetensors ] && break
+  sleep 0.1
+done
+kill -TERM $!
+wait $!
+refuses 'odd/stopped/last.safetensors: is of a run that has not ended' $tracin $data --lds=plan.safetensors \
+  --predictions=odd/stopped loss.safetensors
+succeeds $evaluate --forces=false --output_dir=odd/predicted odd/stopped/last.safetensors t.extxyz
+refuses 'odd/predicted/predictions.safetensors: is of a run that has not ended' $tracin $data \
+  --lds=plan.safetensors --predictions=odd/predicted/predictions.safetensors --model=run/last.safetensors \
+  loss.safetensors
+refuses '--plan_subsets=2: --judge needs 3' $tracin $data --judge=no --plan_subsets=2 run loss.safetensors
+refuses 'give it alone' $tracin $data --lds=plan.safetensors --predictions=y.tsv,runs/0-0 --model=run/last.safetensors \
+  loss.safetensors
+refuses 'nothing matches' $tracin $data --lds=plan.safetensors --predictions='none-*' loss.safetensors
 refuses 'are not those of\|is "' $tracin --train=f.safetensors --test=s.extxyz --lds=plan.safetensors \
   --predictions=runs/0-0 loss.safetensors
 refuses 'was not trained on a subset' $tracin $data --lds=plan.safetensors --predictions=run loss.safetensors

@@ -15,12 +15,14 @@
 #include "lib/base/status_macros.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
+#include "tools/tracin/judge/outcomes.h"
 
 DECLARE_string(train);
 DECLARE_string(test);
 DECLARE_string(model);
 DECLARE_string(output);
 DECLARE_string(stratify_by);
+DECLARE_string(precondition);
 DECLARE_uint64(seed);
 DECLARE_int32(num_processes);
 DECLARE_bool(progress);
@@ -66,15 +68,16 @@ const Names& TestFlags() {
   return names;
 }
 
-// INVALID_ARGUMENT for the first flag that tracin itself defines, is given, and is in none of the sets.
-absl::Status RefuseOthers(const std::string& mode, std::initializer_list<const Names*> allowed) {
+// INVALID_ARGUMENT for the first flag that tracin itself defines, is given, and is in none of the sets. why: "with
+// --lds".
+absl::Status RefuseOthers(const std::string& why, std::initializer_list<const Names*> allowed) {
   std::vector<gflags::CommandLineFlagInfo> flags;
   gflags::GetAllFlags(&flags);
   for (const gflags::CommandLineFlagInfo& flag : flags) {
     if (!absl::StrContains(flag.filename, "tools/") || !FlagGiven(flag.name.c_str())) continue;
     const bool is_allowed =
         std::any_of(allowed.begin(), allowed.end(), [&](const Names* names) { return names->count(flag.name) > 0; });
-    if (!is_allowed) RETURN_IF_ERROR(RefuseFlags(absl::StrCat("with --", mode), {flag.name.c_str()}));
+    if (!is_allowed) RETURN_IF_ERROR(RefuseFlags(why, {flag.name.c_str()}));
   }
   return absl::OkStatus();
 }
@@ -124,9 +127,9 @@ absl::Status RefuseOfMode(JudgeMode mode) {
     case JudgeMode::kNone:
       return absl::OkStatus();
     case JudgeMode::kPlan:
-      return RefuseOthers("plan_subsets", {&DataFlags(), &plan});
+      return RefuseOthers("with --plan_subsets", {&DataFlags(), &plan});
     case JudgeMode::kScore:
-      return RefuseOthers("lds", {&DataFlags(), &TestFlags(), &score});
+      return RefuseOthers("with --lds", {&DataFlags(), &TestFlags(), &score});
     case JudgeMode::kJudge:
     case JudgeMode::kRetrain:
       break;  // flags for scores are passed on to the tracin that computes them
@@ -156,6 +159,14 @@ std::vector<std::string> GivenScoreFlags() {
   return given;
 }
 
+absl::Status RefuseScoreFlags(const std::string& why) {
+  static const Names& judge =
+      *new Names{"judge", "plan_subsets", "kept", "stratify_by", "retrain", "seeds", "num_processes"};
+  return RefuseOthers(why, {&DataFlags(), &TestFlags(), &judge});
+}
+
+bool AsksForCurvature() { return FLAGS_precondition == "gauss-newton"; }
+
 absl::StatusOr<JudgeFlags> JudgeFlagsFromFlags() {
   JudgeFlags flags;
   ASSIGN_OR_RETURN(flags.mode, ModeFromFlags());
@@ -174,6 +185,10 @@ absl::StatusOr<JudgeFlags> JudgeFlagsFromFlags() {
       return absl::InvalidArgumentError(absl::StrCat("--plan_subsets=", FLAGS_plan_subsets, ": expected 1 to 1000000"));
     }
   }
+  if (flags.mode == JudgeMode::kJudge && flags.num_subsets < kFewestSubsets) {
+    return absl::InvalidArgumentError(absl::StrCat("--plan_subsets=", flags.num_subsets, ": --judge needs ",
+                                                   kFewestSubsets, " or more (100 are usual)"));
+  }
   flags.kept = FLAGS_kept;
   if (!(flags.kept > 0 && flags.kept < 1)) {
     return absl::InvalidArgumentError(absl::StrCat("--kept=", FLAGS_kept, ": expected a share above 0 and below 1"));
@@ -188,7 +203,7 @@ absl::StatusOr<JudgeFlags> JudgeFlagsFromFlags() {
   flags.seed = FLAGS_seed;
   flags.output = FLAGS_output;
   flags.plan = FLAGS_lds;
-  flags.predictions = FLAGS_predictions;
+  flags.predictions = absl::StrSplit(FLAGS_predictions, ',', absl::SkipEmpty());
   flags.model = FLAGS_model;
   flags.directory = std::string(absl::StripSuffix(FLAGS_judge, "/"));
   flags.seeds = FLAGS_seeds;

@@ -34,11 +34,11 @@ struct JudgeFlags {
   double kept = 0.5;
   std::string stratify_by;
   uint64_t seed = 0;
-  std::string output;       // of a plan
-  std::string plan;         // --lds
-  std::string predictions;  // models, or a table
-  std::string model;        // --model
-  std::string directory;    // --judge
+  std::string output;                    // of a plan
+  std::string plan;                      // --lds
+  std::vector<std::string> predictions;  // models, or a table
+  std::string model;                     // --model
+  std::string directory;                 // --judge
   int seeds = 1;
   int num_processes = 1;
   bool progress = true;
@@ -51,6 +51,12 @@ absl::StatusOr<JudgeFlags> JudgeFlagsFromFlags();
 // Returns the flags given by which scores are computed, as "--name=value": all but those that tell the judge what to
 // do.
 std::vector<std::string> GivenScoreFlags();
+
+// INVALID_ARGUMENT for the first flag given that says how scores are computed. `why`: "with --lds".
+absl::Status RefuseScoreFlags(const std::string& why);
+
+// True with --precondition=gauss-newton.
+bool AsksForCurvature();
 
 }  // namespace rutile
 

@@ -114,6 +114,14 @@ class JudgedGraph : public JudgedRun {
     return lines;
   }
 
+  // Scores may be of all triples without their inverses, though these are examples here (--inverse_examples).
+  absl::Status CheckTrainingData(const InfluenceFile& influence) const override {
+    for (const std::vector<Triple>* triples : {&data_.train, &data_.graph.train}) {
+      if (TripleExamplesSha256(data_.graph, *triples) == influence.description.train_sha256) return absl::OkStatus();
+    }
+    return OtherTrainingData(influence);
+  }
+
   absl::Status ChooseTests(const InfluenceFile& influence) override {
     const InfluenceDescription& description = influence.description;
     tests_.clear();
@@ -139,6 +147,8 @@ class JudgedGraph : public JudgedRun {
     label_test_tails_ = label != description.settings.end() && label->second == "true";
     return absl::OkStatus();
   }
+
+  int SignOfHelp() const override { return is_score_ ? -1 : 1; }
 
   absl::StatusOr<std::vector<double>> Predict(const std::string& model) const override {
     return Values(model, tests_, is_score_, label_test_tails_);

@@ -17,13 +17,16 @@
 #include "lib/potential/model/potential_file.h"
 #include "lib/potential/prediction/predict_data.h"
 #include "lib/tensorfile/file_kind.h"
+#include "lib/tensorfile/provenance.h"
 #include "lib/tensorfile/schema.h"
 #include "lib/tensorfile/tensor_reader.h"
+#include "tools/common/flags/data_sha256.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/tracin/judge/judged_run.h"
 #include "tools/tracin/potential_flags.h"
+#include "tools/tracin/potential_inputs.h"
 
 namespace rutile {
 namespace {
@@ -59,7 +62,8 @@ double LossOf(const StructurePrediction& p, const AtomicData& data, int64_t s, c
 
 class JudgedPotential : public JudgedRun {
  public:
-  JudgedPotential(AtomicData train, AtomicData test) : train_(std::move(train)), test_(std::move(test)) {}
+  JudgedPotential(AtomicData train, AtomicData test, std::string train_sha256)
+      : train_(std::move(train)), test_(std::move(test)), train_sha256_(std::move(train_sha256)) {}
 
   const char* examples() const override { return kStructureExamples; }
 
@@ -111,6 +115,14 @@ class JudgedPotential : public JudgedRun {
     return lines;
   }
 
+  absl::Status CheckTrainingData(const InfluenceFile& influence) const override {
+    std::vector<int64_t> examples = influence.influence.train;
+    std::sort(examples.begin(), examples.end());
+    examples.erase(std::unique(examples.begin(), examples.end()), examples.end());
+    const std::string sha256 = StructureExamplesSha256(train_sha256_, examples);
+    return sha256 == influence.description.train_sha256 ? absl::OkStatus() : OtherTrainingData(influence);
+  }
+
   absl::Status ChooseTests(const InfluenceFile& influence) override {
     const InfluenceDescription& description = influence.description;
     ASSIGN_OR_RETURN(PotentialTestOptions options, QuantityOf(influence));
@@ -133,12 +145,16 @@ class JudgedPotential : public JudgedRun {
     return SetLoss(influence.path, description);
   }
 
+  int SignOfHelp() const override {
+    return quantity_ == PotentialQuantity::kLoss || quantity_ == PotentialQuantity::kAtomForce ? 1 : 0;
+  }
+
   absl::StatusOr<std::vector<double>> Predict(const std::string& model) const override {
     std::vector<int64_t> structures;
     for (const PotentialTest& test : tests_) structures.push_back(test.structure);
-    ASSIGN_OR_RETURN(
-        const std::vector<StructurePrediction> predictions,
-        PredictionsOf(model, test_, structures, quantity_ != PotentialQuantity::kEnergy && needs_forces()));
+    ASSIGN_OR_RETURN(const std::vector<StructurePrediction> predictions,
+                     PredictionsOf(model, test_, structures, quantity_ != PotentialQuantity::kEnergy && needs_forces(),
+                                   quantity_ == PotentialQuantity::kLoss && loss_.stress > 0));
     std::vector<double> values;
     for (size_t t = 0; t < tests_.size(); ++t) values.push_back(ValueOf(predictions[t], tests_[t]));
     return values;
@@ -147,7 +163,7 @@ class JudgedPotential : public JudgedRun {
   absl::StatusOr<std::vector<double>> TrainingLosses(const std::string& model, const SubsetPlan& plan) const override {
     ASSIGN_OR_RETURN(const std::vector<int64_t> places, PlacesOfLines(plan.path, plan.lines));
     ASSIGN_OR_RETURN(const std::vector<StructurePrediction> predictions,
-                     PredictionsOf(model, train_, places, loss_.force > 0 || loss_.stress > 0));
+                     PredictionsOf(model, train_, places, loss_.force > 0 || loss_.stress > 0, loss_.stress > 0));
     std::vector<double> losses;
     for (size_t i = 0; i < places.size(); ++i) {
       losses.push_back(train_.weight(places[i]) * LossOf(predictions[i], train_, places[i], loss_));
@@ -248,11 +264,11 @@ class JudgedPotential : public JudgedRun {
   }
 
   absl::StatusOr<std::vector<StructurePrediction>> PredictionsOf(const std::string& path, const AtomicData& data,
-                                                                 absl::Span<const int64_t> structures,
-                                                                 bool forces) const {
+                                                                 absl::Span<const int64_t> structures, bool forces,
+                                                                 bool stress) const {
     ASSIGN_OR_RETURN(const TensorFile look, LookIntoTensorFile(path));
     const absl::StatusOr<FileKind> kind = GetFileKind(look);
-    if (kind.ok() && kind->name == "predictions") return PredictionsInFile(path, data, structures, forces);
+    if (kind.ok() && kind->name == "predictions") return PredictionsInFile(path, data, structures, forces, stress);
     ASSIGN_OR_RETURN(const Potential potential, ReadPotential(path));
     if (potential.descriptor != data.descriptor()) {
       return absl::InvalidArgumentError(absl::StrCat(path, ": of another descriptor than the other models"));
@@ -267,7 +283,7 @@ class JudgedPotential : public JudgedRun {
   static absl::StatusOr<std::vector<StructurePrediction>> PredictionsInFile(const std::string& path,
                                                                             const AtomicData& data,
                                                                             absl::Span<const int64_t> structures,
-                                                                            bool forces) {
+                                                                            bool forces, bool stress) {
     ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
     RETURN_IF_ERROR(CheckSchema(PredictionsSchema(), file).status());
     ASSIGN_OR_RETURN(const std::vector<StructurePrediction> all, DecodePredictions(file));
@@ -287,6 +303,9 @@ class JudgedPotential : public JudgedRun {
         return error("has other atoms, or another reference energy, than --test for");
       }
       if (forces && p.predicted_force.empty()) return error("has no forces (evaluate --forces=false) of");
+      if (stress && data.has_stress(s) && !p.predicted_stress.has_value()) {
+        return error("has no stress, which is a part of the loss, of");
+      }
       predictions.push_back(p);
     }
     return predictions;
@@ -308,6 +327,7 @@ class JudgedPotential : public JudgedRun {
   }
 
   const AtomicData train_, test_;
+  const std::string train_sha256_;  // of the files
   std::vector<PotentialTest> tests_;
   PotentialQuantity quantity_ = PotentialQuantity::kLoss;
   int component_ = 0;
@@ -333,7 +353,11 @@ absl::StatusOr<std::unique_ptr<JudgedRun>> OpenJudgedPotential(const std::string
   if (!test.empty()) {
     ASSIGN_OR_RETURN(test_data, ReadData(test, potential));
   }
-  return std::unique_ptr<JudgedRun>(std::make_unique<JudgedPotential>(std::move(train_data), std::move(test_data)));
+  Provenance provenance;
+  for (const std::string& input : train) RETURN_IF_ERROR(provenance.AddInput(input));
+  std::string sha256 = DataSha256(MakeMetadata(InfluenceSchema().kind, provenance, {}), train);
+  return std::unique_ptr<JudgedRun>(
+      std::make_unique<JudgedPotential>(std::move(train_data), std::move(test_data), std::move(sha256)));
 }
 
 }  // namespace rutile

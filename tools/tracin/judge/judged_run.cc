@@ -20,6 +20,13 @@ absl::StatusOr<std::unique_ptr<JudgedRun>> OpenJudgedRun(const std::string& mode
                    ", expected a model, such as a run's last.safetensors (--model gives one beside predictions)"));
 }
 
+absl::Status OtherTrainingData(const InfluenceFile& influence) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(influence.path,
+                   ": was computed with other training data than --train, or with these in another order: give the "
+                   "files of that time in that order"));
+}
+
 absl::Status CheckTestNames(const InfluenceFile& influence, const std::vector<std::string>& names) {
   const std::vector<std::string>& then = influence.description.test_names;
   for (size_t t = 0; t < then.size(); ++t) {

@@ -38,9 +38,15 @@ class JudgedRun {
   // examples belong to the line of their triple. INVALID_ARGUMENT if the plan is of other data.
   virtual absl::StatusOr<std::vector<int64_t>> LinesOfExamples(const SubsetPlan& plan,
                                                                absl::Span<const int64_t> examples) const = 0;
+  // INVALID_ARGUMENT if the scores of the file, which lists all training examples, are of other files than --train, or
+  // of these in another order: numbers of examples would be those of others.
+  virtual absl::Status CheckTrainingData(const InfluenceFile& influence) const = 0;
   // Chooses the tests and the quantity of an influence file. INVALID_ARGUMENT: its tests are not those of --test, or
   // its quantity is none that a model can be asked for here.
   virtual absl::Status ChooseTests(const InfluenceFile& influence) = 0;
+  // How an example that makes the test better changes the chosen quantity, as influence files count: 1 if it lowers it
+  // (losses), -1 if it raises it (scores of triples), 0 if neither is better (energies, force components).
+  virtual int SignOfHelp() const = 0;
   // Returns the quantity of each chosen test as the model in the file predicts it. INVALID_ARGUMENT: a model of other
   // data.
   virtual absl::StatusOr<std::vector<double>> Predict(const std::string& model) const = 0;
@@ -58,13 +64,15 @@ class JudgedRun {
 absl::StatusOr<std::unique_ptr<JudgedRun>> OpenJudgedRun(const std::string& model,
                                                          const std::vector<std::string>& train,
                                                          const std::vector<std::string>& test);
-
 absl::StatusOr<std::unique_ptr<JudgedRun>> OpenJudgedPotential(const std::string& model,
                                                                const std::vector<std::string>& train,
                                                                const std::vector<std::string>& test);
 absl::StatusOr<std::unique_ptr<JudgedRun>> OpenJudgedGraph(const std::string& model,
                                                            const std::vector<std::string>& train,
                                                            const std::vector<std::string>& test);
+
+// The error of CheckTrainingData.
+absl::Status OtherTrainingData(const InfluenceFile& influence);
 
 // INVALID_ARGUMENT if the names of an influence file's tests are not `names`, which --test has in these places.
 absl::Status CheckTestNames(const InfluenceFile& influence, const std::vector<std::string>& names);

@@ -1,7 +1,5 @@
 #include "tools/tracin/judge/outcomes.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -10,43 +8,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "lib/base/file.h"
-#include "lib/base/input_files.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/line_reader.h"
 #include "lib/base/status_macros.h"
-#include "lib/tensorfile/tensor_reader.h"
-#include "lib/train/files/run_directory.h"
 
 namespace rutile {
 namespace {
-
-constexpr int64_t kFewest = 3;  // subsets, of which an order says anything
-
-bool IsDirectory(const std::string& path) {
-  struct stat status = {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-absl::StatusOr<SubsetModel> DescribeModel(const std::string& path, const SubsetPlan& plan) {
-  ASSIGN_OR_RETURN(const TensorFile look, LookIntoTensorFile(path));
-  const auto text = [&look](const char* key) {
-    const auto found = look.metadata.find(key);
-    return found == look.metadata.end() ? std::string() : found->second;
-  };
-  SubsetModel model;
-  model.path = path;
-  model.seed = text(kSubsetSeedKey);
-  if (text(kSubsetKey).empty() || !absl::SimpleAtoi(text(kSubsetKey), &model.subset)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": was not trained on a subset: expected a model of train --subset=", plan.path, ":N"));
-  }
-  if (text(kSubsetsSha256Key) != SubsetsSha256(plan) || model.subset < 0 || model.subset >= plan.num_subsets) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": was trained on subset ", model.subset, " of another plan than ", plan.path));
-  }
-  return model;
-}
 
 std::string Describe(const std::pair<int64_t, std::string>& key) {
   return absl::StrCat("subset ", key.first, " with seed ", key.second);
@@ -60,24 +27,6 @@ std::vector<double> Outcomes::Mean() const {
     for (size_t i = 0; i < mean.size(); ++i) mean[i] += of_seed[i] / static_cast<double>(y.size());
   }
   return mean;
-}
-
-absl::StatusOr<std::vector<SubsetModel>> FindModels(const std::string& predictions, const SubsetPlan& plan) {
-  std::vector<std::string> paths;
-  for (const absl::string_view word : absl::StrSplit(predictions, ',', absl::SkipEmpty())) {
-    if (IsDirectory(std::string(word))) {
-      paths.push_back(RunDirectory(word).last());
-      continue;
-    }
-    ASSIGN_OR_RETURN(const std::vector<std::string> found, ExpandInputs({std::string(word)}));
-    paths.insert(paths.end(), found.begin(), found.end());
-  }
-  std::vector<SubsetModel> models;
-  for (const std::string& path : paths) {
-    ASSIGN_OR_RETURN(SubsetModel model, DescribeModel(path, plan));
-    models.push_back(std::move(model));
-  }
-  return models;
 }
 
 absl::StatusOr<OutcomeMap> PredictTests(absl::Span<const SubsetModel> models, const JudgedRun& run) {
@@ -161,9 +110,9 @@ absl::StatusOr<Outcomes> CompleteOutcomes(const OutcomeMap& map, int64_t num_tes
     }
   }
   const auto num_subsets = static_cast<int64_t>(outcomes.subsets.size());
-  if (num_subsets < kFewest) {
+  if (num_subsets < kFewestSubsets) {
     return absl::InvalidArgumentError(absl::StrCat(num_subsets, " subsets have a model of each of the ", seeds.size(),
-                                                   " seeds, expected ", kFewest, " or more (100 are usual)"));
+                                                   " seeds, expected ", kFewestSubsets, " or more (100 are usual)"));
   }
   for (const std::string& seed : outcomes.seeds) {
     std::vector<double>& y = outcomes.y.emplace_back(num_tests * num_subsets);

@@ -13,8 +13,11 @@
 #include "absl/types/span.h"
 #include "lib/influence/subsets_file.h"
 #include "tools/tracin/judge/judged_run.h"
+#include "tools/tracin/judge/subset_models.h"
 
 namespace rutile {
+
+inline constexpr int64_t kFewestSubsets = 3;  // of which an order says anything
 
 // Outcomes of subsets that all seeds have.
 struct Outcomes {
@@ -29,18 +32,6 @@ struct Outcomes {
 
 // Values of tests by (subset, seed).
 using OutcomeMap = std::map<std::pair<int64_t, std::string>, std::vector<double>>;
-
-// A model that was trained on a subset.
-struct SubsetModel {
-  std::string path;
-  int64_t subset = 0;
-  std::string seed;
-};
-
-// Finds the models that `predictions` names, with commas between: model files or evaluate's predictions with
-// them, globs or lists of these (ExpandInputs), or directories of runs, whose last.safetensors counts.
-// INVALID_ARGUMENT: a model that was not trained on a subset of the plan.
-absl::StatusOr<std::vector<SubsetModel>> FindModels(const std::string& predictions, const SubsetPlan& plan);
 
 // Asks the models for the chosen tests. INVALID_ARGUMENT: two models of one subset and seed.
 absl::StatusOr<OutcomeMap> PredictTests(absl::Span<const SubsetModel> models, const JudgedRun& run);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -81,11 +80,11 @@ absl::StatusOr<SubsetPlan> RemovalPlan(const JudgeFlags& flags, const InfluenceF
 }
 
 absl::StatusOr<std::string> ReportRemovals(const JudgeFlags& flags, const SubsetPlan& plan,
-                                           const InfluenceFile& influence, const std::string& models, JudgedRun* run) {
+                                           const InfluenceFile& influence, const std::vector<SubsetModel>& models,
+                                           JudgedRun* run) {
   RETURN_IF_ERROR(run->ChooseTests(influence));
   ASSIGN_OR_RETURN(const std::vector<double> score, ScoresByLine(influence, plan, *run));
-  ASSIGN_OR_RETURN(const std::vector<SubsetModel> found, FindModels(models, plan));
-  ASSIGN_OR_RETURN(const OutcomeMap outcomes, PredictTests(found, *run));
+  ASSIGN_OR_RETURN(const OutcomeMap outcomes, PredictTests(models, *run));
   std::vector<std::string> seeds;
   for (const auto& [key, values] : outcomes) {
     if (key.first == 0) seeds.push_back(key.second);

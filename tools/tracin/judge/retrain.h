@@ -4,12 +4,14 @@
 #define RUTILE_TOOLS_TRACIN_JUDGE_RETRAIN_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "lib/influence/influence_file.h"
 #include "lib/influence/subsets_file.h"
 #include "tools/tracin/judge/judge_flags.h"
 #include "tools/tracin/judge/judged_run.h"
+#include "tools/tracin/judge/subset_models.h"
 
 namespace rutile {
 
@@ -23,7 +25,8 @@ absl::StatusOr<SubsetPlan> RemovalPlan(const JudgeFlags& flags, const InfluenceF
 // with the standard error of that, and the mean change of the other tests. Changes are against the training of the same
 // seed on all examples.
 absl::StatusOr<std::string> ReportRemovals(const JudgeFlags& flags, const SubsetPlan& plan,
-                                           const InfluenceFile& influence, const std::string& models, JudgedRun* run);
+                                           const InfluenceFile& influence, const std::vector<SubsetModel>& models,
+                                           JudgedRun* run);
 
 }  // namespace rutile
 

@@ -1,5 +1,6 @@
 #include "tools/tracin/judge/run_judge.h"
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "tools/tracin/judge/outcomes.h"
 #include "tools/tracin/judge/retrain.h"
 #include "tools/tracin/judge/score_methods.h"
+#include "tools/tracin/judge/subset_models.h"
 #include "tools/tracin/judge/subset_runs.h"
 
 namespace rutile {
@@ -54,19 +56,30 @@ absl::Status Score(const ToolRun& run, const JudgeFlags& flags) {
   ASSIGN_OR_RETURN(const SubsetPlan plan, ReadSubsets(flags.plan));
   ASSIGN_OR_RETURN(const std::vector<std::string> paths, ExpandInputs(run.args));
   ASSIGN_OR_RETURN(const std::vector<InfluenceFile> influence, ReadScores(paths));
-  // Any model tells the descriptor, or the names.
-  std::string any = flags.model;
-  if (any.empty() && !absl::EndsWith(flags.predictions, ".tsv")) {
-    ASSIGN_OR_RETURN(const std::vector<SubsetModel> models, FindModels(flags.predictions, plan));
-    if (!models.empty()) any = models[0].path;
+  const bool is_table = std::any_of(flags.predictions.begin(), flags.predictions.end(),
+                                    [](const std::string& word) { return absl::EndsWith(word, ".tsv"); });
+  if (is_table && flags.predictions.size() > 1) {
+    return absl::InvalidArgumentError("--predictions: a table *.tsv has all outcomes: give it alone");
   }
+  std::vector<SubsetModel> models;
+  if (!is_table) {
+    ASSIGN_OR_RETURN(models, FindModels(flags.predictions, plan));
+  }
+  // Any model tells the descriptor, or the names.
+  const std::string any = flags.model.empty() && !models.empty() ? models[0].path : flags.model;
   if (any.empty()) {
     return absl::InvalidArgumentError(
         "--lds: a table does not say how data are read: give --model, a model of the run");
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<JudgedRun> judged, OpenJudgedRun(any, flags.train, flags.test));
-  ASSIGN_OR_RETURN(const std::string table,
-                   ScoreInfluence(flags, plan, influence, flags.predictions, flags.model, judged.get()));
+  RETURN_IF_ERROR(judged->ChooseTests(influence[0]));
+  OutcomeMap outcomes;
+  if (is_table) {
+    ASSIGN_OR_RETURN(outcomes, ReadOutcomeTable(flags.predictions[0], plan, influence[0].influence.tests));
+  } else {
+    ASSIGN_OR_RETURN(outcomes, PredictTests(models, *judged));
+  }
+  ASSIGN_OR_RETURN(const std::string table, ScoreInfluence(flags, plan, influence, outcomes, flags.model, *judged));
   std::cout << table;
   return absl::OkStatus();
 }
@@ -85,14 +98,20 @@ absl::Status Judge(const ToolRun& run, const JudgeFlags& flags) {
   ASSIGN_OR_RETURN(const std::unique_ptr<JudgedRun> judged, OpenJudgedRun(model, flags.train, flags.test));
   ASSIGN_OR_RETURN(const SubsetRuns runs, SubsetRuns::Create(directory, flags));
   ASSIGN_OR_RETURN(const std::vector<std::string> paths, runs.InfluenceFiles(run));
+  const bool retrains = flags.mode == JudgeMode::kRetrain;
+  if (retrains && paths.size() > 1) {
+    return absl::InvalidArgumentError(absl::StrCat(paths[1], ": --retrain removes by the scores of one file, and ",
+                                                   paths[0], " is there, too: give one of them"));
+  }
   ASSIGN_OR_RETURN(const std::vector<InfluenceFile> influence, ReadScores(paths));
   RETURN_IF_ERROR(judged->ChooseTests(influence[0]));
-  const bool retrains = flags.mode == JudgeMode::kRetrain;
   const std::string path = runs.PlanPath();
   absl::StatusOr<SubsetPlan> plan =
       retrains ? RemovalPlan(flags, influence[0], *judged, directory) : DrawPlan(flags, *judged, directory);
   RETURN_IF_ERROR(plan.status());
   plan->path = path;
+  // What does not fit is better known before the trainings than after them.
+  for (const InfluenceFile& file : influence) RETURN_IF_ERROR(ScoresByLine(file, *plan, *judged).status());
   if (FileExists(path)) {
     ASSIGN_OR_RETURN(const SubsetPlan found, ReadSubsets(path));
     RETURN_IF_ERROR(CheckSamePlan(found, *plan));
@@ -100,11 +119,13 @@ absl::Status Judge(const ToolRun& run, const JudgeFlags& flags) {
     RETURN_IF_ERROR(WritePlan(run, *plan, path, flags.train));
   }
   RETURN_IF_ERROR(runs.Train(*plan));
+  ASSIGN_OR_RETURN(const std::vector<SubsetModel> models, runs.Models(*plan));
   std::string table;
   if (retrains) {
-    ASSIGN_OR_RETURN(table, ReportRemovals(flags, *plan, influence[0], runs.Models(*plan), judged.get()));
+    ASSIGN_OR_RETURN(table, ReportRemovals(flags, *plan, influence[0], models, judged.get()));
   } else {
-    ASSIGN_OR_RETURN(table, ScoreInfluence(flags, *plan, influence, runs.Models(*plan), model, judged.get()));
+    ASSIGN_OR_RETURN(const OutcomeMap outcomes, PredictTests(models, *judged));
+    ASSIGN_OR_RETURN(table, ScoreInfluence(flags, *plan, influence, outcomes, model, *judged));
   }
   std::cout << table;
   return WriteFileAtomically(runs.TablePath(), table);
@@ -150,28 +171,20 @@ absl::StatusOr<std::vector<InfluenceFile>> ReadScores(const std::vector<std::str
 }
 
 absl::StatusOr<std::string> ScoreInfluence(const JudgeFlags& flags, const SubsetPlan& plan,
-                                           const std::vector<InfluenceFile>& influence, const std::string& predictions,
-                                           const std::string& model, JudgedRun* run) {
-  RETURN_IF_ERROR(run->ChooseTests(influence[0]));
+                                           const std::vector<InfluenceFile>& influence, const OutcomeMap& map,
+                                           const std::string& model, const JudgedRun& run) {
   const std::vector<int64_t>& tests = influence[0].influence.tests;
   const auto num_tests = static_cast<int64_t>(tests.size());
   std::vector<MethodScores> methods;
   for (const InfluenceFile& file : influence) {
-    ASSIGN_OR_RETURN(std::vector<double> score, ScoresByLine(file, plan, *run));
+    ASSIGN_OR_RETURN(std::vector<double> score, ScoresByLine(file, plan, run));
     methods.push_back({file.path, std::move(score)});
-  }
-  OutcomeMap map;
-  if (absl::EndsWith(predictions, ".tsv")) {
-    ASSIGN_OR_RETURN(map, ReadOutcomeTable(predictions, plan, tests));
-  } else {
-    ASSIGN_OR_RETURN(const std::vector<SubsetModel> models, FindModels(predictions, plan));
-    ASSIGN_OR_RETURN(map, PredictTests(models, *run));
   }
   ASSIGN_OR_RETURN(const Outcomes outcomes, CompleteOutcomes(map, num_tests));
   if (outcomes.left_out > 0) {
     PrintWarning(absl::StrCat(outcomes.left_out, " subsets lack the model of a seed and do not count"));
   }
-  ASSIGN_OR_RETURN(std::vector<MethodScores> baselines, Baselines(plan, *run, num_tests, model, flags.seed));
+  ASSIGN_OR_RETURN(std::vector<MethodScores> baselines, Baselines(plan, run, num_tests, model, flags.seed));
   for (MethodScores& baseline : baselines) methods.push_back(std::move(baseline));
   PrintMessage(absl::StrCat(outcomes.subsets.size(), " subsets that keep ", plan.share, " of ", plan.num_examples(),
                             " training ", plan.examples, ", ", outcomes.seeds.size(),

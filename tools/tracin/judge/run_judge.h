@@ -13,6 +13,7 @@
 #include "tools/common/run/run_tool.h"
 #include "tools/tracin/judge/judge_flags.h"
 #include "tools/tracin/judge/judged_run.h"
+#include "tools/tracin/judge/outcomes.h"
 
 namespace rutile {
 
@@ -25,11 +26,11 @@ absl::StatusOr<SubsetPlan> DrawPlan(const JudgeFlags& flags, const JudgedRun& ru
 // Reads complete influence files, whose tests and quantity must be the same.
 absl::StatusOr<std::vector<InfluenceFile>> ReadScores(const std::vector<std::string>& paths);
 
-// Prints the table of scores to standard output, and returns it. predictions: as --predictions. model: of the run, for
+// Returns the table of scores. outcomes: of the tests of the influence files, which are chosen. model: of the run, for
 // the baseline of losses; "": without it.
 absl::StatusOr<std::string> ScoreInfluence(const JudgeFlags& flags, const SubsetPlan& plan,
-                                           const std::vector<InfluenceFile>& influence, const std::string& predictions,
-                                           const std::string& model, JudgedRun* run);
+                                           const std::vector<InfluenceFile>& influence, const OutcomeMap& outcomes,
+                                           const std::string& model, const JudgedRun& run);
 
 }  // namespace rutile
 

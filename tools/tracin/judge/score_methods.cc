@@ -37,15 +37,18 @@ absl::StatusOr<std::vector<double>> ScoresByLine(const InfluenceFile& influence,
     return error(absl::StrCat("has no score of ", missing, " of the ", n, " training examples for test ",
                               scores.tests[t], ": compute all, with --top_k=0 and without --sample_rate"));
   }
+  RETURN_IF_ERROR(run.CheckTrainingData(influence));
   return by_line;
 }
 
 absl::StatusOr<std::vector<MethodScores>> Baselines(const SubsetPlan& plan, const JudgedRun& run, int64_t num_tests,
                                                     const std::string& model, uint64_t seed) {
   const int64_t n = plan.num_examples();
+  const int sign = run.SignOfHelp();
   std::vector<MethodScores> methods;
-  if (!model.empty()) {
-    ASSIGN_OR_RETURN(const std::vector<double> losses, run.TrainingLosses(model, plan));
+  if (!model.empty() && sign != 0) {
+    ASSIGN_OR_RETURN(std::vector<double> losses, run.TrainingLosses(model, plan));
+    for (double& loss : losses) loss *= sign;
     MethodScores& method = methods.emplace_back();
     method.name = "own loss";
     for (int64_t t = 0; t < num_tests; ++t) method.score.insert(method.score.end(), losses.begin(), losses.end());
@@ -55,11 +58,13 @@ absl::StatusOr<std::vector<MethodScores>> Baselines(const SubsetPlan& plan, cons
   random.name = "random";
   RandomStream stream(seed, "random scores");
   for (int64_t t = 0; t < num_tests; ++t) {
-    ASSIGN_OR_RETURN(const std::vector<uint8_t> is_akin, run.Akin(plan, t));
-    akin.score.insert(akin.score.end(), is_akin.begin(), is_akin.end());
+    if (sign != 0) {
+      ASSIGN_OR_RETURN(const std::vector<uint8_t> is_akin, run.Akin(plan, t));
+      for (const uint8_t is : is_akin) akin.score.push_back(sign * is);
+    }
     for (int64_t i = 0; i < n; ++i) random.score.push_back(stream.Normal());
   }
-  methods.push_back(std::move(akin));
+  if (sign != 0) methods.push_back(std::move(akin));
   methods.push_back(std::move(random));
   return methods;
 }

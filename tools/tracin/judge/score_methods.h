@@ -22,13 +22,15 @@ struct MethodScores {
   std::vector<double> score;  // [T, n]
 };
 
-// Returns the scores of an influence file by the lines of the plan. INVALID_ARGUMENT: a line without a score (the file
-// lists only the largest, or is of a sample).
+// Returns the scores of an influence file by the lines of the plan. INVALID_ARGUMENT: scores of other training
+// data, or a line without a score (the file lists only the largest, or is of a sample).
 absl::StatusOr<std::vector<double>> ScoresByLine(const InfluenceFile& influence, const SubsetPlan& plan,
                                                  const JudgedRun& run);
 
 // Returns the baselines: the loss of each training example, the same for all tests, under the model of the run (left
-// out if that is ""); 1 for examples akin to the test; and random numbers. The tests must be chosen.
+// out if that is ""); 1 for examples akin to the test; and random numbers. The first two say that an example makes the
+// test better: they have a minus if the test's quantity rises then, and are left out if it is neither good nor bad. The
+// tests must be chosen.
 absl::StatusOr<std::vector<MethodScores>> Baselines(const SubsetPlan& plan, const JudgedRun& run, int64_t num_tests,
                                                     const std::string& model, uint64_t seed);
 

@@ -44,7 +44,9 @@ class LinearRun : public JudgedRun {
     for (const int64_t example : examples) lines.push_back(kExamples - 1 - example % kExamples);
     return lines;
   }
+  absl::Status CheckTrainingData(const InfluenceFile&) const override { return data; }
   absl::Status ChooseTests(const InfluenceFile&) override { return absl::OkStatus(); }
+  int SignOfHelp() const override { return sign; }
   absl::StatusOr<std::vector<double>> Predict(const std::string&) const override { return std::vector<double>(); }
   absl::StatusOr<std::vector<double>> TrainingLosses(const std::string&, const SubsetPlan&) const override {
     std::vector<double> losses(kExamples);
@@ -57,6 +59,9 @@ class LinearRun : public JudgedRun {
     return akin;
   }
   const char* akin() const override { return "same"; }
+
+  absl::Status data;
+  int sign = 1;
 };
 
 SubsetPlan Plan() {
@@ -166,6 +171,37 @@ TEST(ScoreMethodsTest, ScoresOfAPartAreRefused) {
   file.description.num_shards = 2;
   EXPECT_THAT(ScoresByLine(file, Plan(), LinearRun()).status(),
               ErrorNames(absl::StatusCode::kInvalidArgument, {"influence.safetensors", "--merge"}));
+}
+
+TEST(ScoreMethodsTest, ScoresOfOtherDataAreRefused) {
+  LinearRun run;
+  run.data = OtherTrainingData(Exact(Effects()));
+  EXPECT_THAT(ScoresByLine(Exact(Effects()), Plan(), run).status(),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"influence.safetensors", "--train", "order"}));
+}
+
+// In this world only the akin example of each test has an effect. If it lowers the quantity, a loss, "same" predicts
+// all; if it raises the quantity, a score of a triple, too; and of an energy it says nothing.
+TEST(ScoreMethodsTest, BaselinesHaveTheSignOfTheQuantity) {
+  const SubsetPlan plan = Plan();
+  for (const int sign : {1, -1, 0}) {
+    LinearRun run;
+    run.sign = sign;
+    std::vector<double> effects(kTests * kExamples, 0);
+    for (int64_t t = 0; t < kTests; ++t) effects[t * kExamples + t] = -sign;
+    const std::vector<MethodScores> methods = Baselines(plan, run, kTests, "model", 0).value();
+    const Outcomes outcomes = CompleteOutcomes(OutcomesOf(plan, effects, {"0"}), kTests).value();
+    const std::string table = DatamodelingTable(methods, plan, outcomes, kTests, 0);
+    if (sign == 0) {
+      EXPECT_EQ(methods.size(), 1u);  // random
+      continue;
+    }
+    EXPECT_DOUBLE_EQ(Number(Row(table, "same")[1]), 1) << sign;
+    const auto loss = std::find_if(methods.begin(), methods.end(),
+                                   [](const MethodScores& method) { return method.name == "own loss"; });
+    ASSERT_NE(loss, methods.end());
+    EXPECT_EQ(loss->score[3], 3 * sign);  // the loss of line 3 is 3
+  }
 }
 
 TEST(OutcomesTest, SubsetsThatLackASeedDoNotCount) {

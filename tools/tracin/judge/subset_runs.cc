@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "lib/base/file.h"
@@ -18,56 +16,30 @@
 #include "lib/base/progress.h"
 #include "lib/base/status_macros.h"
 #include "lib/train/files/run_directory.h"
+#include "tools/tracin/judge/run_identity.h"
+#include "tools/tracin/judge/subset_flags.h"
 #include "tools/tracin/judge/training_queue.h"
 
 namespace rutile {
 namespace {
 
-// Flags of train that a training on a subset has of its own, or that decide nothing but what is kept and shown.
-bool IsOwnFlag(absl::string_view name) {
-  static const auto& names = *new std::set<absl::string_view>{"output_dir",
-                                                              "seed",
-                                                              "committee",
-                                                              "subset",
-                                                              "resume",
-                                                              "override",
-                                                              "overwrite",
-                                                              "patience",
-                                                              "min_delta",
-                                                              "save_top_k",
-                                                              "average_best",
-                                                              "progress",
-                                                              "plot",
-                                                              "plot_every",
-                                                              "quiet",
-                                                              "verbose",
-                                                              "save_energies",
-                                                              "save_forces",
-                                                              "log_interval",
-                                                              "logger",
-                                                              "log_every_n_steps",
-                                                              "save_interval",
-                                                              "num_processes",
-                                                              "threads",
-                                                              "keep_every_epochs",
-                                                              "keep_every_steps",
-                                                              "keep_every_time",
-                                                              "fast_dev_run",
-                                                              "barebones",
-                                                              "timing"};
-  return names.count(name) > 0;
-}
-
-// The flag of "--name=value", "--name" or "--noname"; "" for an input.
-absl::string_view FlagOf(absl::string_view word) {
-  if (!absl::ConsumePrefix(&word, "-")) return "";
-  absl::ConsumePrefix(&word, "-");
-  return word.substr(0, word.find('='));
-}
-
-bool IsOwnWord(absl::string_view word) {
-  absl::string_view name = FlagOf(word);
-  return IsOwnFlag(name) || (absl::ConsumePrefix(&name, "no") && IsOwnFlag(name));
+// Returns the numbered checkpoints of whole epochs, or else those of steps, by their numbers. The best ones (top-*) are
+// among these, or between them.
+std::vector<std::string> CheckpointsForInfluence(const RunDirectory& run) {
+  std::vector<std::pair<int64_t, std::string>> found;
+  for (const absl::string_view kind : {"epoch-", "step-"}) {
+    for (const std::string& path : run.NumberedCheckpoints()) {
+      absl::string_view number = absl::string_view(path).substr(path.rfind('/') + 1);
+      int64_t place = 0;
+      if (!absl::ConsumePrefix(&number, kind) || !absl::ConsumeSuffix(&number, ".safetensors")) continue;
+      if (absl::SimpleAtoi(number, &place)) found.emplace_back(place, path);
+    }
+    if (!found.empty()) break;
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> paths;
+  for (auto& [place, path] : found) paths.push_back(std::move(path));
+  return paths;
 }
 
 absl::Status CheckEnded(const RunDirectory& run) {
@@ -94,16 +66,6 @@ absl::StatusOr<int64_t> SeedOf(const RunDirectory& run) {
 
 }  // namespace
 
-std::string FlagsOfSubsetRuns(absl::string_view flags) {
-  std::string kept;
-  for (const absl::string_view line : absl::StrSplit(flags, '\n', absl::SkipEmpty())) {
-    const absl::string_view word = absl::StripLeadingAsciiWhitespace(line);
-    if (absl::StartsWith(word, "#") || IsOwnWord(word)) continue;
-    absl::StrAppend(&kept, word, "\n");
-  }
-  return kept;
-}
-
 SubsetRuns::SubsetRuns(std::string directory, const JudgeFlags& flags)
     : directory_(std::move(directory)),
       flags_(flags),
@@ -115,7 +77,17 @@ absl::StatusOr<SubsetRuns> SubsetRuns::Create(const std::string& directory, cons
   RETURN_IF_ERROR(CheckEnded(run));
   SubsetRuns runs(directory, flags);
   ASSIGN_OR_RETURN(runs.first_seed_, SeedOf(run));
+  ASSIGN_OR_RETURN(const std::string identity, IdentityOfRun(directory));
+  ASSIGN_OR_RETURN(const FileContents all_flags, FileContents::Open(run.flags()));
+  const std::string record = absl::StrCat(flags.directory, "/run.txt");
+  if (FileExists(runs.FlagFile()) && !FileExists(record)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(flags.directory, ": is the directory of a run, or of a judge of an older version, which did not ",
+                     "say of which run its trainings are: give another --judge"));
+  }
   RETURN_IF_ERROR(MakeDirectories(flags.directory));
+  RETURN_IF_ERROR(WriteOrCompare(record, identity, "trainings of another run"));
+  RETURN_IF_ERROR(WriteOrCompare(runs.FlagFile(), FlagsOfSubsetRuns(all_flags.data()), "trainings with other flags"));
   return runs;
 }
 
@@ -124,8 +96,14 @@ std::string SubsetRuns::RunPath(int64_t subset, int64_t seed) const {
 }
 
 absl::StatusOr<std::vector<std::string>> SubsetRuns::InfluenceFiles(const ToolRun& run) const {
-  if (run.args.size() > 1) return ExpandInputs(std::vector<std::string>(run.args.begin() + 1, run.args.end()));
-  std::vector<std::string> checkpoints = RunDirectory(directory_).NumberedCheckpoints();
+  if (run.args.size() > 1) {
+    RETURN_IF_ERROR(RefuseScoreFlags("with influence files after the run, which have their scores"));
+    return ExpandInputs(std::vector<std::string>(run.args.begin() + 1, run.args.end()));
+  }
+  const RunDirectory of_run(directory_);
+  std::vector<std::string> checkpoints = CheckpointsForInfluence(of_run);
+  // Curvature is that of the minimum, where the run has come nearest at its end.
+  if (AsksForCurvature() && FileExists(of_run.checkpoint())) checkpoints = {of_run.checkpoint()};
   if (checkpoints.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(directory_,
                                                    ": has no numbered checkpoints to compute influence from (train "
@@ -141,19 +119,14 @@ absl::StatusOr<std::vector<std::string>> SubsetRuns::InfluenceFiles(const ToolRu
   command.command.insert(command.command.end(),
                          {"--top_k=0", "--skip_existing", "--progress=false", absl::StrCat("--output=", output)});
   command.command.insert(command.command.end(), checkpoints.begin(), checkpoints.end());
-  PrintMessage(absl::StrCat("influence of ", checkpoints.size(), " checkpoints -> ", output));
+  PrintMessage(absl::StrCat("influence of ", checkpoints.size(),
+                            checkpoints.size() == 1 ? " checkpoint -> " : " checkpoints -> ", output));
   RETURN_IF_ERROR(RunTrainings({command}, 1, [] {}));
   return std::vector<std::string>{output};
 }
 
 absl::Status SubsetRuns::Train(const SubsetPlan& plan) const {
   ASSIGN_OR_RETURN(const std::string train, SiblingProgram("train"));
-  const RunDirectory run(directory_);
-  const std::string flag_file = absl::StrCat(flags_.directory, "/flags.txt");
-  {
-    ASSIGN_OR_RETURN(const FileContents flags, FileContents::Open(run.flags()));
-    RETURN_IF_ERROR(WriteFileAtomically(flag_file, FlagsOfSubsetRuns(flags.data())));
-  }
   std::vector<TrainingCommand> commands;
   for (int64_t seed = first_seed_; seed < first_seed_ + flags_.seeds; ++seed) {
     for (int64_t m = 0; m < plan.num_subsets; ++m) {
@@ -161,7 +134,7 @@ absl::Status SubsetRuns::Train(const SubsetPlan& plan) const {
       if (FileExists(RunDirectory(path).finished())) continue;
       TrainingCommand& command = commands.emplace_back();
       command.command = {train,
-                         absl::StrCat("--flagfile=", flag_file),
+                         absl::StrCat("--flagfile=", FlagFile()),
                          absl::StrCat("--subset=", plan.path, ":", m),
                          absl::StrCat("--seed=", seed),
                          absl::StrCat("--output_dir=", path),
@@ -184,12 +157,15 @@ absl::Status SubsetRuns::Train(const SubsetPlan& plan) const {
   return status;
 }
 
-std::string SubsetRuns::Models(const SubsetPlan& plan) const {
+absl::StatusOr<std::vector<SubsetModel>> SubsetRuns::Models(const SubsetPlan& plan) const {
   std::vector<std::string> paths;
   for (int64_t seed = first_seed_; seed < first_seed_ + flags_.seeds; ++seed) {
     for (int64_t m = 0; m < plan.num_subsets; ++m) paths.push_back(RunPath(m, seed));
   }
-  return absl::StrJoin(paths, ",");
+  ASSIGN_OR_RETURN(std::vector<SubsetModel> models, FindModels(paths, plan));
+  ASSIGN_OR_RETURN(const TrainingSetup of_run, ReadTrainingSetup(RunDirectory(directory_).last()));
+  if (!models.empty()) RETURN_IF_ERROR(CheckSameSetup(of_run, models[0].setup));
+  return models;
 }
 
 }  // namespace rutile

@@ -9,39 +9,38 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "lib/influence/subsets_file.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/tracin/judge/judge_flags.h"
+#include "tools/tracin/judge/subset_models.h"
 
 namespace rutile {
-
-// Returns the lines of a run's flags.txt that a training on a subset shares with the run: without the directory, seed,
-// early stopping, checkpoints to keep and what is only shown.
-std::string FlagsOfSubsetRuns(absl::string_view flags);
 
 // The files of --judge=DIR.
 class SubsetRuns {
  public:
-  // directory: of the run. Makes DIR. INVALID_ARGUMENT if the run has not ended by a limit on its epochs or steps:
-  // trainings on subsets must have the same length, which early stopping would choose anew for each.
+  // directory: of the run. Makes DIR with run.txt and flags.txt, what tells the run from others and the flags of its
+  // trainings. INVALID_ARGUMENT if the run has not ended by a limit on its epochs or steps: trainings on subsets must
+  // have the same length, which early stopping would choose anew for each. INVALID_ARGUMENT also if DIR is of another
+  // run, or of this run before it was trained again.
   static absl::StatusOr<SubsetRuns> Create(const std::string& directory, const JudgeFlags& flags);
 
   std::string PlanPath() const { return flags_.directory + "/" + stem_ + "s.safetensors"; }
   std::string TablePath() const { return flags_.directory + "/" + table_; }
 
-  // Returns the influence files in the arguments after the run, or computes that of the command's other flags with all
-  // of the run's checkpoints.
+  // Returns the influence files in the arguments after the run, or computes that of the command's other flags with the
+  // run's checkpoints of epochs, or else of steps; with a curvature, with its last checkpoint alone.
   absl::StatusOr<std::vector<std::string>> InfluenceFiles(const ToolRun& run) const;
 
   // Trains what has not been trained yet, num_processes at a time.
   absl::Status Train(const SubsetPlan& plan) const;
 
-  // Returns the directories of the trainings, with commas between.
-  std::string Models(const SubsetPlan& plan) const;
+  // Returns the last models of the trainings. INVALID_ARGUMENT: one was not trained as the run was.
+  absl::StatusOr<std::vector<SubsetModel>> Models(const SubsetPlan& plan) const;
 
  private:
   SubsetRuns(std::string directory, const JudgeFlags& flags);
+  std::string FlagFile() const { return flags_.directory + "/flags.txt"; }
   std::string RunPath(int64_t subset, int64_t seed) const;
 
   std::string directory_;

@@ -49,6 +49,12 @@ absl::StatusOr<pid_t> Start(const TrainingCommand& training) {
   return process;
 }
 
+// The program without its directory.
+std::string NameOf(const TrainingCommand& training) {
+  const std::string& path = training.command[0];
+  return path.substr(path.rfind('/') + 1);
+}
+
 std::string LastLine(const std::string& path) {
   const absl::StatusOr<FileContents> contents = FileContents::Open(path);
   if (!contents.ok()) return "";
@@ -96,7 +102,7 @@ absl::Status RunTrainings(const std::vector<TrainingCommand>& commands, int at_o
         done();
       } else if (failure.ok() && InterruptSignal() == 0) {
         failure = absl::InvalidArgumentError(absl::StrCat(
-            entry->second->log, ": the training failed, ",
+            entry->second->log, ": ", NameOf(*entry->second), " failed, ",
             WIFSIGNALED(status) ? absl::StrCat("signal ", WTERMSIG(status)) : LastLine(entry->second->log)));
       }
       entry = running.erase(entry);

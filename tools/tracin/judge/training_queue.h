@@ -19,7 +19,8 @@ struct TrainingCommand {
 };
 
 // Runs the commands, `at_once` at a time. done: called when one more has succeeded. The first that fails ends the
-// others (SIGTERM): INVALID_ARGUMENT with the last line of its log. CANCELLED after a signal, which is passed on.
+// others (SIGTERM): INVALID_ARGUMENT with its name and the last line of its log. CANCELLED after a signal, which is
+// passed on.
 absl::Status RunTrainings(const std::vector<TrainingCommand>& commands, int at_once, const std::function<void()>& done);
 
 // Returns the path of another of these programs: beside this one, or where a build puts it, ../NAME/NAME. NOT_FOUND.

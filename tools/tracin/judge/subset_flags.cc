@@ -1,0 +1,78 @@
+#include "tools/tracin/judge/subset_flags.h"
+
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace rutile {
+namespace {
+
+using Names = std::set<absl::string_view>;
+
+// Flags of train that a training on a subset has of its own, or that decide nothing but what is kept and shown; and
+// those that train refuses without one of these.
+bool IsOwnFlag(absl::string_view name) {
+  static const auto& names = *new Names{
+      "output_dir", "seed", "committee", "subset", "resume", "override", "overwrite",
+      // Each training has the length of the run.
+      "patience", "min_delta", "min_epochs", "min_steps", "max_time", "stopping_threshold", "divergence_threshold",
+      // A subset is trained by one process.
+      "num_processes", "threads", "strategy", "dist_interface", "dist_timeout", "sync_batchnorm",
+      // What is kept and shown.
+      "save_top_k", "average_best", "keep_every_epochs", "keep_every_steps", "keep_every_time", "save_interval",
+      "save_energies", "save_forces", "progress", "plot", "plot_every", "quiet", "verbose", "log_interval", "logger",
+      "log_every_n_steps", "fast_dev_run", "barebones", "timing", "operators"};
+  return names.count(name) > 0;
+}
+
+// Flags that a training shares with the run, but that change numbers by rounding at most.
+bool IsOfMachine(absl::string_view name) {
+  static const auto& names = *new Names{"device",
+                                        "preload",
+                                        "cached_features",
+                                        "cache_dir",
+                                        "cache_geometry",
+                                        "cache_max_bytes",
+                                        "cache_neighbors",
+                                        "cache_triplets",
+                                        "num_workers",
+                                        "prefetch_factor",
+                                        "persistent_workers",
+                                        "memory_cleanup",
+                                        "compile_mode",
+                                        "compile_cache_dir",
+                                        "compile_preset",
+                                        "check_gradient",
+                                        "gradient_checkpointing"};
+  return names.count(name) > 0;
+}
+
+// The flag of "--name=value", "--name" or "--noname"; "" for an input.
+absl::string_view FlagOf(absl::string_view word) {
+  if (!absl::ConsumePrefix(&word, "-")) return "";
+  absl::ConsumePrefix(&word, "-");
+  return word.substr(0, word.find('='));
+}
+
+bool IsOwnWord(absl::string_view word) {
+  absl::string_view name = FlagOf(word);
+  return IsOwnFlag(name) || (absl::ConsumePrefix(&name, "no") && IsOwnFlag(name));
+}
+
+}  // namespace
+
+std::string FlagsOfSubsetRuns(absl::string_view flags) {
+  std::string kept;
+  for (const absl::string_view line : absl::StrSplit(flags, '\n', absl::SkipEmpty())) {
+    const absl::string_view word = absl::StripLeadingAsciiWhitespace(line);
+    if (word.empty() || word[0] == '#' || IsOwnWord(word)) continue;
+    absl::StrAppend(&kept, word, "\n");
+  }
+  return kept;
+}
+
+bool DecidesModel(absl::string_view flag) { return !IsOwnFlag(flag) && !IsOfMachine(flag); }
+
+}  // namespace rutile

@@ -1,0 +1,37 @@
+#include "tools/tracin/judge/subset_flags.h"
+
+#include "gtest/gtest.h"
+
+namespace rutile {
+namespace {
+
+// What decides the model stays; where it goes, how long it is watched and what is shown does not.
+TEST(SubsetFlagsTest, FlagsThatTrainingsShareWithTheRun) {
+  EXPECT_EQ(
+      FlagsOfSubsetRuns("# train 0.1.0: makes this run again\n"
+                        "--output_dir=run\n--seed=7\n--hidden=8,8\n--force_weight=0.1\n--patience=20\n"
+                        "--min_delta=0.1\n--max_epochs=100\n--keep_every_epochs=10\n--noplot\n--progress=false\n"
+                        "--noshuffle\n--committee=4\n--split_seed=3\n--save_top_k=2\n--threads=2\nf.safetensors\n"),
+      "--hidden=8,8\n--force_weight=0.1\n--max_epochs=100\n--noshuffle\n--split_seed=3\nf.safetensors\n");
+}
+
+// Limits that would end a training on a subset elsewhere, and flags that train refuses without one that is dropped.
+TEST(SubsetFlagsTest, LimitsAndFlagsThatNeedOthersGo) {
+  EXPECT_EQ(FlagsOfSubsetRuns("--max_time=1h\n--stopping_threshold=0.1\n--divergence_threshold=9\n--min_epochs=3\n"
+                              "--min_steps=30\n--num_processes=2\n--strategy=ddp\n--dist_interface=eth0\n"
+                              "--dist_timeout=5m\n--sync_batchnorm\n--nosync_batchnorm\n--operators\n--timing\n"
+                              "--max_steps=40\n--monitor=val_loss\n"),
+            "--max_steps=40\n--monitor=val_loss\n");
+}
+
+TEST(SubsetFlagsTest, WhatDecidesAModel) {
+  for (const char* flag : {"hidden", "learning_rate", "max_epochs", "subsets", "kge_loss"}) {
+    EXPECT_TRUE(DecidesModel(flag)) << flag;
+  }
+  for (const char* flag : {"seed", "subset", "device", "cache_geometry", "output_dir", "max_time"}) {
+    EXPECT_FALSE(DecidesModel(flag)) << flag;
+  }
+}
+
+}  // namespace
+}  // namespace rutile
