@@ -85,7 +85,7 @@ share() { # what the relations add to the scores that they raise
     p/checkpoints/epoch-00001.safetensors
   sort -t"$(printf '\t')" -k6,6n stdout | awk -F'\t' '$12 > 0 { sum += $12 } END { print sum }'
 }
-own=$(share)
+own=$(share --rates=checkpoint)
 one=$(share --learning_rate=1)
 awk -v own="$own" -v one="$one" 'BEGIN { exit !(own > 0.00099 * one && own < 0.00101 * one) }' ||
   fail "rates of groups: $own and $one"

@@ -239,11 +239,11 @@ succeeds $train $later --loss=mse --force_weight=0.3 --max_epochs=2 --resume --o
   n.safetensors
 succeeds $train $later --loss=huber --force_weight=0.3 --max_epochs=3 --resume --override=all n.safetensors
 for epoch in 1 2 3; do
-  ok "at$epoch.tsv" --train=n.safetensors --test=bad.extxyz --top_k=0 --verify=2 \
+  ok "at$epoch.tsv" --train=n.safetensors --test=bad.extxyz --top_k=0 --verify=2 --rates=checkpoint \
     "later/checkpoints/epoch-0000$epoch.safetensors"
   expect_line 'verify: .*2 pairs agree' log
 done
-ok sum.tsv --train=n.safetensors --test=bad.extxyz --top_k=0 later/checkpoints/epoch-*.safetensors
+ok sum.tsv --train=n.safetensors --test=bad.extxyz --top_k=0 --rates=checkpoint later/checkpoints/epoch-*.safetensors
 awk -F'\t' '
   FNR == 1 { ++file; next }
   file < 4 { sum[$1 " " $6] += $10; next }
