@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <vector>
 
 #include "lib/matrix/dense_products.h"
@@ -55,6 +56,13 @@ void SolveRows(int64_t rows, int64_t k, const double* t, double* x, int64_t stri
   }
 }
 
+// Sets to [rows, columns] = -from, rows `stride` apart.
+void Negate(int64_t rows, int64_t columns, const double* from, int64_t stride, double* to) {
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) *to++ = -from[i * stride + j];
+  }
+}
+
 }  // namespace
 
 bool FactorCholesky(int64_t n, double* a, ThreadPool* pool) {
@@ -67,14 +75,12 @@ bool FactorCholesky(int64_t n, double* a, ThreadPool* pool) {
     negative.resize(rest * k);
     For(pool, rest, kRows, [&](int64_t begin, int64_t end) {
       SolveRows(end - begin, k, diagonal, panel + begin * n, n);
-      for (int64_t i = begin; i < end; ++i) {
-        for (int64_t j = 0; j < k; ++j) negative[i * k + j] = -panel[i * n + j];
-      }
+      Negate(end - begin, k, panel + begin * n, n, &negative[begin * k]);
     });
-    // A -= P P^T in the lower triangle; blocks on the diagonal spill above it, into numbers that nobody reads.
+    // A -= P P^T in the lower triangle. Blocks on the diagonal spill above it, where the numbers are put back.
     const MatrixView<double> left{negative.data(), rest, k, k, false}, right{panel, rest, k, n, false};
     For(pool, rest, kRows, [&](int64_t begin, int64_t end) {
-      std::vector<double> above;  // what is above the diagonal stays as it was
+      std::vector<double> above;
       double* const out = a + (below + begin) * n + below;
       for (int64_t i = begin; i < end; ++i) {
         above.insert(above.end(), out + (i - begin) * n + i + 1, out + (i - begin) * n + end);
@@ -93,7 +99,7 @@ bool FactorCholesky(int64_t n, double* a, ThreadPool* pool) {
 void SolveLower(int64_t n, const double* l, int64_t stride, int64_t m, double* b, ThreadPool* pool) {
   For(pool, m, kSides, [&](int64_t begin, int64_t end) {
     const int64_t sides = end - begin;
-    std::vector<double> negative;
+    std::vector<double> negative(kBlock * sides);
     for (int64_t first = 0; first < n; first += kBlock) {
       const int64_t k = std::min(kBlock, n - first);
       for (int64_t i = first; i < first + k; ++i) {
@@ -108,10 +114,7 @@ void SolveLower(int64_t n, const double* l, int64_t stride, int64_t m, double* b
       }
       const int64_t below = first + k;
       if (below == n) break;
-      negative.resize(k * sides);
-      for (int64_t p = 0; p < k; ++p) {
-        for (int64_t s = 0; s < sides; ++s) negative[p * sides + s] = -b[(first + p) * m + begin + s];
-      }
+      Negate(k, sides, b + first * m + begin, m, negative.data());
       MultiplyDense(MatrixView<double>{l + below * stride + first, n - below, k, stride, false},
                     MatrixView<double>{negative.data(), k, sides, sides, false}, /*add=*/true, b + below * m + begin,
                     m);
@@ -122,7 +125,7 @@ void SolveLower(int64_t n, const double* l, int64_t stride, int64_t m, double* b
 void SolveLowerTransposed(int64_t n, const double* l, int64_t stride, int64_t m, double* b, ThreadPool* pool) {
   For(pool, m, kSides, [&](int64_t begin, int64_t end) {
     const int64_t sides = end - begin;
-    std::vector<double> negative;
+    std::vector<double> negative(kBlock * sides);
     for (int64_t last = n; last > 0;) {
       const int64_t first = (last - 1) / kBlock * kBlock, k = last - first;
       for (int64_t i = last - 1; i >= first; --i) {
@@ -136,10 +139,7 @@ void SolveLowerTransposed(int64_t n, const double* l, int64_t stride, int64_t m,
         for (int64_t s = 0; s < sides; ++s) row[s] *= inverse;
       }
       if (first > 0) {
-        negative.resize(k * sides);
-        for (int64_t p = 0; p < k; ++p) {
-          for (int64_t s = 0; s < sides; ++s) negative[p * sides + s] = -b[(first + p) * m + begin + s];
-        }
+        Negate(k, sides, b + first * m + begin, m, negative.data());
         MultiplyDense(MatrixView<double>{l + first * stride, k, first, stride, false}.Transposed(),
                       MatrixView<double>{negative.data(), k, sides, sides, false}, /*add=*/true, b + begin, m);
       }

@@ -54,7 +54,6 @@ absl::StatusOr<PotentialCurvature> PotentialCurvature::Create(const TracinFlags&
   result.slices_ = std::move(slices);
   GaussNewtonOptions& options = result.options_;
   options.probes = result.flags_.probes;
-  if (flags.mode == TracinMode::kLeaveOneOut) options.probes = 0;  // the matrix must hold each structure's own rows
   if (options.probes < 0) options.probes = NumOutputs(terms, train, examples) > kAllOutputs ? kProbes : 0;
   options.examples = std::move(examples);
   options.seed = flags.seed;

@@ -162,6 +162,13 @@ std::vector<double> Transposed(int64_t rows, int64_t columns, const double* from
   return to;
 }
 
+// Overwrites `to` [rows, columns] with `scale` times the transpose of `from` [columns, rows].
+void StoreTransposed(int64_t rows, int64_t columns, const std::vector<double>& from, double scale, double* to) {
+  for (int64_t i = 0; i < columns; ++i) {
+    for (int64_t r = 0; r < rows; ++r) to[r * columns + i] = scale * from[i * rows + r];
+  }
+}
+
 // Returns tr(D (H + D)^-1) from the factor of H + D.
 double TraceOfDamping(int64_t size, const double* factor, const std::vector<double>& damping, ThreadPool* pool) {
   constexpr int64_t kSides = 256;
@@ -277,20 +284,14 @@ std::string GaussNewton::Describe() const {
 void GaussNewton::SolveHalf(int64_t rows, double* vectors, ThreadPool* pool) const {
   std::vector<double> sides = Transposed(rows, size_, vectors);
   SolveLower(size_, factor_.data(), size_, rows, sides.data(), pool);
-  const double scale = 1 / std::sqrt(static_cast<double>(num_examples_));
-  for (int64_t i = 0; i < size_; ++i) {
-    for (int64_t r = 0; r < rows; ++r) vectors[r * size_ + i] = scale * sides[i * rows + r];
-  }
+  StoreTransposed(rows, size_, sides, 1 / std::sqrt(static_cast<double>(num_examples_)), vectors);
 }
 
 void GaussNewton::Solve(int64_t rows, double* vectors, ThreadPool* pool) const {
   std::vector<double> sides = Transposed(rows, size_, vectors);
   SolveLower(size_, factor_.data(), size_, rows, sides.data(), pool);
   SolveLowerTransposed(size_, factor_.data(), size_, rows, sides.data(), pool);
-  const double scale = 1 / static_cast<double>(num_examples_);
-  for (int64_t i = 0; i < size_; ++i) {
-    for (int64_t r = 0; r < rows; ++r) vectors[r * size_ + i] = scale * sides[i * rows + r];
-  }
+  StoreTransposed(rows, size_, sides, 1 / static_cast<double>(num_examples_), vectors);
 }
 
 void GaussNewton::Couple(const StructureTerms& terms, double* gradient) const {

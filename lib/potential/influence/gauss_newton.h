@@ -15,7 +15,7 @@
 //   grad l_i - n sum over t of u_t n_it / n_t                    for means, sum over t of a_t S_t / n_t;
 //   grad l_i - n/2 sum over t of u_t (s_it / S_t + n_it / n_t)   for their roots, sum over t of a_t sqrt(S_t / n_t).
 //
-// Of roots, H loses u_t u_t^T / (2 w_t S_t) for each term, unless H + D would not stay positive.
+// With roots, H loses u_t u_t^T / (2 w_t S_t) for each term, unless H + D would not stay positive.
 
 #ifndef RUTILE_LIB_POTENTIAL_INFLUENCE_GAUSS_NEWTON_H_
 #define RUTILE_LIB_POTENTIAL_INFLUENCE_GAUSS_NEWTON_H_

@@ -211,7 +211,7 @@ class PotentialProducts : public GradientProducts {
     std::vector<double> gradient;  // [P]
     std::vector<T> rows;           // [max_rows_, P]
     std::vector<T> projected;      // [max_rows_, dim], or empty
-    // Of a loss that couples its structures: made when the first training row is.
+    // Made with the first training row of a loss that couples its structures.
     std::unique_ptr<OutputRows> outputs;
     std::vector<StructureOutput> output;
     std::vector<double> slopes, part;
@@ -312,40 +312,36 @@ class PotentialProducts : public GradientProducts {
     return absl::OkStatus();
   }
 
+  // Returns rows [count, P] whose columns that count are those of `rows` multiplied by the Gauss-Newton solution.
+  std::vector<T> Solved(int64_t count, const T* rows) const {
+    std::vector<double> columns = Gather(count, rows);
+    curvature_->Solve(count, columns.data(), nullptr);
+    std::vector<T> solved(rows, rows + count * num_parameters_);
+    Scatter(count, columns.data(), solved.data());
+    return solved;
+  }
+
   // Sets squares[part, first + k] for each row k. n: the number of rows in all calls together.
   void AddSquares(int64_t first, int64_t count, const T* rows, int64_t n, double* squares) const {
-    if (curvature_ != nullptr) {
-      std::vector<double> solved = Gather(count, rows);
-      curvature_->Solve(count, solved.data(), nullptr);
-      std::vector<T> by(rows, rows + count * num_parameters_);
-      Scatter(count, solved.data(), by.data());
-      AddProducts(first, count, rows, by.data(), n, squares);
-      return;
-    }
-    const bool weighted = projection_ == nullptr && !preconditioner_.empty();
-    for (int64_t part = 0; part < num_parts(); ++part) {
-      for (int64_t k = 0; k < count; ++k) {
-        const T* const row = rows + k * row_size();
-        double sum = 0;
-        for (const ColumnRange& range : parts_[part]) {
-          for (int64_t p = range.begin; p < range.end; ++p) {
-            const double square = double{row[p]} * row[p];
-            sum += weighted ? square * preconditioner_[p] : square;
-          }
-        }
-        squares[part * n + first + k] = sum;
-      }
+    if (curvature_ == nullptr) {
+      AddProducts(first, count, rows, rows, n, squares);
+    } else {
+      AddProducts(first, count, rows, Solved(count, rows).data(), n, squares);
     }
   }
 
-  // Sets squares[part, first + k] to the product of row k of both matrices [count, P].
+  // Sets squares[part, first + k] to the product of row k of both matrices [count, row_size()], with the
+  // preconditioner.
   void AddProducts(int64_t first, int64_t count, const T* rows, const T* by, int64_t n, double* squares) const {
+    const bool weighted = projection_ == nullptr && !preconditioner_.empty();
     for (int64_t part = 0; part < num_parts(); ++part) {
       for (int64_t k = 0; k < count; ++k) {
+        const T *const row = rows + k * row_size(), *const other = by + k * row_size();
         double sum = 0;
         for (const ColumnRange& range : parts_[part]) {
-          for (int64_t p = k * num_parameters_ + range.begin; p < k * num_parameters_ + range.end; ++p) {
-            sum += double{rows[p]} * by[p];
+          for (int64_t p = range.begin; p < range.end; ++p) {
+            const double product = double{row[p]} * other[p];
+            sum += weighted ? product * preconditioner_[p] : product;
           }
         }
         squares[part * n + first + k] = sum;
@@ -356,11 +352,9 @@ class PotentialProducts : public GradientProducts {
   // Packs the gradients of tests first, first + 1, ... into held_, and their norms into test_norms_. Changes `rows`.
   void Hold(int64_t first, int64_t count, T* rows) {
     if (curvature_ != nullptr) {
-      std::vector<double> solved = Gather(count, rows);
-      curvature_->Solve(count, solved.data(), nullptr);
-      const std::vector<T> before(rows, rows + count * num_parameters_);
-      Scatter(count, solved.data(), rows);
-      AddProducts(first, count, before.data(), rows, held_.rows(), test_norms_.data());
+      const std::vector<T> solved = Solved(count, rows);
+      AddProducts(first, count, rows, solved.data(), held_.rows(), test_norms_.data());
+      std::copy(solved.begin(), solved.end(), rows);
     } else {
       AddSquares(first, count, rows, held_.rows(), test_norms_.data());
     }
