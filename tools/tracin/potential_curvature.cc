@@ -29,29 +29,32 @@ int64_t NumOutputs(const LossOptions& loss, const AtomicData& train, const std::
   return outputs;
 }
 
-// Returns why the damping of the run is unknown; "" if it is known.
-std::string UnknownDamping(const CheckpointSet& checkpoint_set, const std::vector<ParameterSlice>& slices) {
+// Returns the damping of the run at each checkpoint. INVALID_ARGUMENT saying why it is unknown.
+absl::StatusOr<std::vector<std::vector<double>>> DampingsOfRun(const CheckpointSet& checkpoint_set,
+                                                               const std::vector<ParameterSlice>& slices) {
   if (checkpoint_set.are_models()) {
-    return absl::StrCat(checkpoint_set.paths[0], ": a model file does not say how its run was damped");
+    return absl::InvalidArgumentError(
+        absl::StrCat(checkpoint_set.paths[0], ": a model file does not say how its run was damped"));
   }
+  std::vector<std::vector<double>> dampings;
   for (const CheckpointSummary& checkpoint : checkpoint_set.checkpoints) {
-    const absl::Status status = RunDamping(checkpoint, slices).status();
-    if (!status.ok()) return std::string(status.message());
+    ASSIGN_OR_RETURN(std::vector<double> damping, RunDamping(checkpoint, slices));
+    dampings.push_back(std::move(damping));
   }
-  return "";
+  return dampings;
 }
 
 }  // namespace
 
 absl::StatusOr<PotentialCurvature> PotentialCurvature::Create(const TracinFlags& flags,
                                                               const CheckpointSet& checkpoint_set,
-                                                              std::vector<ParameterSlice> slices,
+                                                              const std::vector<ParameterSlice>& slices,
                                                               const LossOptions& terms, const AtomicData& train,
                                                               std::vector<int64_t> examples) {
   PotentialCurvature result;
   ASSIGN_OR_RETURN(result.flags_, CurvatureFromFlags(flags));
   if (!flags.gauss_newton) return result;
-  result.slices_ = std::move(slices);
+  result.num_parameters_ = slices.back().offset + slices.back().num_elements();
   GaussNewtonOptions& options = result.options_;
   options.probes = result.flags_.probes;
   if (options.probes < 0) options.probes = NumOutputs(terms, train, examples) > kAllOutputs ? kProbes : 0;
@@ -65,23 +68,25 @@ absl::StatusOr<PotentialCurvature> PotentialCurvature::Create(const TracinFlags&
         "structures are coupled by the means that the loss is made of");
   }
   if (!result.flags_.from_run) return result;
-  const std::string unknown = UnknownDamping(checkpoint_set, result.slices_);
-  if (unknown.empty()) return result;
+  absl::StatusOr<std::vector<std::vector<double>>> dampings = DampingsOfRun(checkpoint_set, slices);
+  if (dampings.ok()) {
+    result.dampings_ = *std::move(dampings);
+    return result;
+  }
   result.flags_.from_run = false;
   result.flags_.trace = kTraceDamping;
-  PrintMessage(absl::StrCat(unknown, ": --damping=", result.flags_.Text(), " is taken"));
+  PrintMessage(absl::StrCat(dampings.status().message(), ": --damping=", result.flags_.Text(), " is taken"));
   return result;
 }
 
-absl::StatusOr<GaussNewtonOptions> PotentialCurvature::At(const CheckpointSet& checkpoint_set, size_t index,
-                                                          const LossOptions& loss) const {
+GaussNewtonOptions PotentialCurvature::At(size_t index, const LossOptions& loss) const {
   GaussNewtonOptions options = options_;
   // The loss of the run couples structures; weights that were given are those of a sum.
   if (own_weights_) options.coupling = loss.kind == LossKind::kRmse ? LossCoupling::kRoots : LossCoupling::kMeans;
   if (flags_.from_run) {
-    ASSIGN_OR_RETURN(options.damping, RunDamping(checkpoint_set.checkpoints[index], slices_));
+    options.damping = dampings_[index];
   } else if (flags_.constant > 0) {
-    options.damping.assign(slices_.back().offset + slices_.back().num_elements(), flags_.constant);
+    options.damping.assign(num_parameters_, flags_.constant);
   } else {
     options.trace_damping = flags_.trace;
   }

@@ -25,19 +25,19 @@ class PotentialCurvature {
   // Reads the flags and prints what is taken for a damping that is unknown. slices: of the parameters; terms: a loss
   // with the terms of all checkpoints; examples: the structures of `train` that count.
   static absl::StatusOr<PotentialCurvature> Create(const TracinFlags& flags, const CheckpointSet& checkpoint_set,
-                                                   std::vector<ParameterSlice> slices, const LossOptions& terms,
+                                                   const std::vector<ParameterSlice>& slices, const LossOptions& terms,
                                                    const AtomicData& train, std::vector<int64_t> examples);
 
   // Returns the options of checkpoint or model number `index` of the set, which has this loss.
-  absl::StatusOr<GaussNewtonOptions> At(const CheckpointSet& checkpoint_set, size_t index,
-                                        const LossOptions& loss) const;
+  GaussNewtonOptions At(size_t index, const LossOptions& loss) const;
   // Adds what decides the matrices to the settings of an influence file.
   void Describe(std::map<std::string, std::string>* settings) const;
 
  private:
   CurvatureFlags flags_;
   bool own_weights_ = true;  // terms count as in the run
-  std::vector<ParameterSlice> slices_;
+  int64_t num_parameters_ = 0;
+  std::vector<std::vector<double>> dampings_;  // [checkpoints, P] of the run, or empty
   GaussNewtonOptions options_;
 };
 

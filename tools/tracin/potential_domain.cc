@@ -96,7 +96,7 @@ class PotentialDomain : public InfluenceDomain {
   absl::StatusOr<std::unique_ptr<GradientProducts>> Products(size_t index) const override {
     ASSIGN_OR_RETURN(const WeightedCheckpoint at, PointAt(index));
     ASSIGN_OR_RETURN(const Potential potential, PotentialAt(index));
-    ASSIGN_OR_RETURN(const PotentialProductsOptions options, OptionsAt(index));
+    const PotentialProductsOptions options = OptionsAt(index);
     return MakePotentialProducts(potential, train_, test_, at, options, reference_);
   }
 
@@ -174,7 +174,7 @@ class PotentialDomain : public InfluenceDomain {
   // Returns the model of a checkpoint, which has the scales that its parameters were trained in.
   absl::StatusOr<Potential> PotentialAt(size_t index) const;
   absl::StatusOr<WeightedCheckpoint> PointAt(size_t index) const;
-  absl::StatusOr<PotentialProductsOptions> OptionsAt(size_t index) const;
+  PotentialProductsOptions OptionsAt(size_t index) const;
   std::string RunDirectory() const;
   absl::Status CheckFingerprint(const std::string& path, const std::string& directory) const;
   absl::Status ChooseExamples();
@@ -197,12 +197,10 @@ class PotentialDomain : public InfluenceDomain {
   std::string data_sha256_, test_sha256_;  // of the files
 };
 
-absl::StatusOr<PotentialProductsOptions> PotentialDomain::OptionsAt(size_t index) const {
+PotentialProductsOptions PotentialDomain::OptionsAt(size_t index) const {
   PotentialProductsOptions options = options_;
   options.loss = losses_[index].loss;
-  if (flags_.gauss_newton) {
-    ASSIGN_OR_RETURN(options.gauss_newton, curvature_.At(*checkpoint_set_, index, options.loss));
-  }
+  if (flags_.gauss_newton) options.gauss_newton = curvature_.At(index, options.loss);
   return options;
 }
 
@@ -371,7 +369,7 @@ absl::StatusOr<std::string> PotentialDomain::LeaveOneOutTable(absl::Span<const P
   }
   ASSIGN_OR_RETURN(const WeightedCheckpoint point, PointAt(0));
   ASSIGN_OR_RETURN(const Potential potential, PotentialAt(0));
-  ASSIGN_OR_RETURN(const PotentialProductsOptions options, OptionsAt(0));
+  const PotentialProductsOptions options = OptionsAt(0);
   ASSIGN_OR_RETURN(const LeaveOneOut found,
                    ComputeLeaveOneOut(potential, train_, point, ColumnsOf(slices_, parts), options));
   PrintMessage(found.notes);
