@@ -79,7 +79,7 @@ if [ -f "$BRITISH" ]; then
       }' >> "$violations"
 fi
 
-# Include guards follow from the path: lib/base/file.h has RUTILE_LIB_BASE_FILE_H_. Highway reads x-inl.h once for each
+# Include guards follow from the path: lib/file/file.h has RUTILE_LIB_FILE_FILE_H_. Highway reads x-inl.h once for each
 # instruction set, so those define and undefine theirs in turn.
 files '*.h' | while IFS= read -r -d '' file; do
   guard=$(printf 'RUTILE_%s_' "$file" | tr 'a-z/.-' 'A-Z___')

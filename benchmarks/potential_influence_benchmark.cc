@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "lib/base/file.h"
 #include "lib/base/random.h"
 #include "lib/descriptor/featurizer.h"
+#include "lib/file/file.h"
 #include "lib/network/row_products.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/data/feature_source.h"

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/ranking/rank_counts.h"
 #include "lib/ranking/score_kernel.h"
 #include "lib/ranking/score_sweep.h"

@@ -8,10 +8,10 @@
 
 #include "gtest/gtest.h"
 #include "lib/base/logging.h"
-#include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
 #include "lib/descriptor/chebyshev.h"
 #include "lib/descriptor/descriptor_factory.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/potential/model/golden_potential_testing.h"
 #include "lib/testing/for_each_target.h"
 

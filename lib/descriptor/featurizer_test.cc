@@ -4,8 +4,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
 #include "lib/descriptor/feature_file.h"
+#include "lib/file/file.h"
 #include "lib/neighbor/cache_neighbors.h"
 
 namespace rutile {

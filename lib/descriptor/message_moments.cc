@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "lib/base/aligned_buffer.h"
 #include "lib/base/logging.h"
 #include "lib/descriptor/kernels/message_edges.h"
 #include "lib/descriptor/kernels/moment_tables.h"
+#include "lib/machine/aligned_buffer.h"
 #include "lib/matrix/dense_products.h"
 
 namespace rutile {

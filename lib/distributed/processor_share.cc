@@ -16,8 +16,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
+#include "lib/machine/parallel_for.h"
 
 namespace rutile {
 namespace {

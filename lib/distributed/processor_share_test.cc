@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 
 namespace rutile {
 namespace {

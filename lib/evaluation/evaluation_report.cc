@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "lib/base/file.h"
 #include "lib/base/status_macros.h"
 #include "lib/evaluation/learning_curve.h"
+#include "lib/file/file.h"
 #include "lib/plot/html_report.h"
 #include "lib/plot/plots.h"
 #include "lib/structure/element.h"

@@ -3,9 +3,9 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
-#include "lib/base/sha256.h"
 #include "lib/evaluation/predictions_file.h"
+#include "lib/file/file.h"
+#include "lib/file/sha256.h"
 #include "lib/tensorfile/part_set.h"
 
 namespace rutile {

@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "lib/base/file.h"
 #include "lib/base/larger_or_nan.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tsv_cell.h"
 #include "lib/evaluation/prediction_errors.h"
+#include "lib/file/file.h"
 #include "lib/structure/element.h"
 #include "lib/trace/scope.h"
 

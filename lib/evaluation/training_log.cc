@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "lib/base/file.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
 
 namespace rutile {
 namespace {

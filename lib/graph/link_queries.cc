@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "lib/base/line_reader.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/line_reader.h"
 #include "lib/graph/name_ids.h"
 #include "lib/trace/scope.h"
 

@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
 #include "lib/base/random.h"
+#include "lib/file/file.h"
 #include "lib/graph/triple.h"
 #include "lib/graph/triples_file.h"
 

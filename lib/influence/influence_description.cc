@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/logging.h"
-#include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/sha256.h"
 #include "nlohmann/json.hpp"
 
 namespace rutile {

@@ -8,15 +8,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/logging.h"
-#include "lib/base/parallel_for.h"
-#include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/sha256.h"
 #include "lib/influence/block_sums.h"
 #include "lib/influence/influence_state.h"
 #include "lib/influence/score_sums.h"
 #include "lib/influence/top_scores.h"
 #include "lib/influence/tracin_inputs.h"
 #include "lib/influence/tracin_passes.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {

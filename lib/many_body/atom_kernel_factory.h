@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/network/atom_kernel.h"
 #include "lib/network/network_shape.h"
 

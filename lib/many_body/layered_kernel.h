@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "lib/base/aligned_buffer.h"
-#include "lib/base/parallel_for.h"
+#include "lib/machine/aligned_buffer.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/many_body/many_body_kernel.h"
 #include "lib/network/atom_kernel.h"
 #include "lib/network/kernel_plan.h"

@@ -28,8 +28,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "lib/base/aligned_buffer.h"
-#include "lib/base/parallel_for.h"
+#include "lib/machine/aligned_buffer.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/many_body/moment_passes.h"
 #include "lib/many_body/parameter_packing.h"
 #include "lib/many_body/product_passes.h"

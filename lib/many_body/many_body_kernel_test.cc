@@ -10,9 +10,9 @@
 
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
-#include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
 #include "lib/descriptor/moment_harmonics.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/many_body/many_body_testing.h"
 #include "lib/testing/for_each_target.h"
 

@@ -6,7 +6,7 @@
 // The order matters: foreach_target.h includes this file again for each target.
 #include <algorithm>
 
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 #include "lib/many_body/channel_vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();

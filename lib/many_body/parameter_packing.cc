@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lib/base/aligned_buffer.h"
 #include "lib/base/round_up.h"
+#include "lib/machine/aligned_buffer.h"
 
 namespace rutile {
 namespace {

@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-#include "lib/base/aligned_buffer.h"
+#include "lib/machine/aligned_buffer.h"
 
 namespace rutile {
 

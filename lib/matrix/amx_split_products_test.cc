@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/base/aligned_buffer.h"
 #include "lib/base/random.h"
+#include "lib/machine/aligned_buffer.h"
 
 namespace rutile {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lib/base/amx_permission.h"
 #include "lib/base/round_up.h"
+#include "lib/machine/amx_permission.h"
 #include "lib/matrix/amx_tiles.h"
 #include "lib/matrix/bf16_machines.h"
 #include "lib/matrix/bf16_part.h"

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "lib/base/cpu_bf16.h"
+#include "lib/machine/cpu_bf16.h"
 #include "lib/matrix/bf16_part.h"
 #include "lib/matrix/bf16_strips.h"
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "lib/base/aligned_buffer.h"
+#include "lib/machine/aligned_buffer.h"
 #include "lib/matrix/matrix_view.h"
 
 namespace rutile {

@@ -38,7 +38,7 @@ enum class Bf16Form { kAmx, kAvx512, kPortable };
 absl::string_view Bf16FormName(Bf16Form form);
 
 // Returns the forms that this machine has and this process may use, the fastest first. The last is kPortable, which
-// defines the result of the others. The first call asks for permission to use AMX (lib/base/amx_permission.h).
+// defines the result of the others. The first call asks for permission to use AMX (lib/machine/amx_permission.h).
 std::vector<Bf16Form> Bf16Forms();
 
 constexpr int kMostBf16Parts = 3;

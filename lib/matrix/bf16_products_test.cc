@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "lib/base/cpu_bf16.h"
+#include "lib/machine/cpu_bf16.h"
 #include "lib/matrix/bf16_machines.h"
 #include "lib/matrix/dense_products.h"
 #include "lib/matrix/matrix_testing.h"

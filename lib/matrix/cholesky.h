@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 
 namespace rutile {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 #include "lib/matrix/dense_products.h"
 #include "lib/matrix/matrix_view.h"
 #include "lib/matrix/rows-inl.h"

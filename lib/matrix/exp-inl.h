@@ -13,7 +13,7 @@
 #define RUTILE_LIB_MATRIX_EXP_INL_H_
 #endif
 
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {

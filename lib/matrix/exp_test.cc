@@ -4,7 +4,7 @@
 #define HWY_TARGET_INCLUDE "lib/matrix/exp_test.cc"
 #include "hwy/foreach_target.h"
 // The order matters: foreach_target.h includes this file again for each target.
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 #include "lib/matrix/exp-inl.h"
 
 HWY_BEFORE_NAMESPACE();

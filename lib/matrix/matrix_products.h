@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/matrix/bf16_products.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/matrix_view.h"

@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "lib/base/aligned_buffer.h"
+#include "lib/machine/aligned_buffer.h"
 #include "lib/matrix/bf16_products.h"
 #include "lib/matrix/matrix_view.h"
 

@@ -4,7 +4,7 @@
 #define HWY_TARGET_INCLUDE "lib/matrix/row_dot.cc"
 #include <hwy/foreach_target.h>
 
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 #include "lib/matrix/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();

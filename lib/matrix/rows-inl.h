@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "lib/base/round_up.h"
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 #include "lib/matrix/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -11,8 +11,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
 #include "lib/base/version.h"
+#include "lib/file/file.h"
 #include "lib/md/md_testing.h"
 #include "lib/potential/model/aenet_file.h"
 #include "lib/potential/model/golden_potential_testing.h"

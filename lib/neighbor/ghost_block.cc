@@ -10,7 +10,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/neighbor/ghost_block.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 #include "lib/neighbor/neighbor_list.h"
 
 HWY_BEFORE_NAMESPACE();

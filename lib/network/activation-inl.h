@@ -9,7 +9,7 @@
 #define RUTILE_LIB_NETWORK_ACTIVATION_INL_H_
 #endif
 
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 #include "lib/network/network_shape.h"
 #include "lib/network/tanh-inl.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "lib/base/aligned_buffer.h"
+#include "lib/machine/aligned_buffer.h"
 
 namespace rutile {
 

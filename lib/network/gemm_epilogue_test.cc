@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "lib/base/aligned_buffer.h"
 #include "lib/base/random.h"
 #include "lib/base/round_up.h"
+#include "lib/machine/aligned_buffer.h"
 #include "lib/network/network_shape.h"
 #include "lib/testing/for_each_target.h"
 

@@ -10,7 +10,7 @@
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 
 namespace rutile {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 #include "lib/network/activation-inl.h"
 #include "lib/network/network_fused.h"
 #include "lib/network/products-inl.h"

@@ -2,7 +2,7 @@
 #define HWY_TARGET_INCLUDE "lib/network/network_fused.cc"
 #include "hwy/foreach_target.h"
 // The order matters: foreach_target.h includes this file again for each target.
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 #include "lib/network/network_fused-inl.h"
 #include "lib/network/network_fused.h"
 

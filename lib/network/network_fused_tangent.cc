@@ -4,7 +4,7 @@
 // The order matters: foreach_target.h includes this file again for each target.
 #include <algorithm>
 
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 #include "lib/network/network_fused-inl.h"
 #include "lib/network/network_fused_tangent.h"
 

@@ -9,8 +9,8 @@
 
 #include "gtest/gtest.h"
 #include "hwy/targets.h"
-#include "lib/base/aligned_buffer.h"
-#include "lib/base/simd.h"
+#include "lib/machine/aligned_buffer.h"
+#include "lib/machine/simd.h"
 #include "lib/network/network_shape.h"
 
 namespace rutile {

@@ -18,7 +18,7 @@
 #include <memory>
 #include <vector>
 
-#include "lib/base/aligned_buffer.h"
+#include "lib/machine/aligned_buffer.h"
 #include "lib/matrix/prepared_products.h"
 #include "lib/network/gemm_epilogue.h"
 #include "lib/network/network_shape.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <functional>
 
-#include "lib/base/aligned_buffer.h"
 #include "lib/base/logging.h"
 #include "lib/base/round_up.h"
+#include "lib/machine/aligned_buffer.h"
 #include "lib/matrix/bf16_products.h"
 
 namespace rutile {

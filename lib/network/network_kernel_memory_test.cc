@@ -7,7 +7,7 @@
 
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/network/kernel_plan.h"
 #include "lib/network/network_kernel.h"
 #include "lib/network/network_kernel_testing.h"

@@ -10,8 +10,8 @@
 
 #include "gtest/gtest.h"
 #include "hwy/targets.h"
-#include "lib/base/parallel_for.h"
-#include "lib/base/simd.h"
+#include "lib/machine/parallel_for.h"
+#include "lib/machine/simd.h"
 #include "lib/network/kernel_plan.h"
 #include "lib/network/network_fused.h"
 #include "lib/network/network_kernel_testing.h"

@@ -14,7 +14,7 @@
 #include "gtest/gtest.h"
 #include "hwy/targets.h"
 #include "lib/base/random.h"
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 #include "lib/network/kernel_plan.h"
 #include "lib/network/network_init.h"
 #include "lib/network/network_kernel.h"

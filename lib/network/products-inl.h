@@ -20,7 +20,7 @@
 
 #include <algorithm>
 
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 #include "lib/network/network_fused.h"
 
 HWY_BEFORE_NAMESPACE();

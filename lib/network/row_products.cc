@@ -8,7 +8,7 @@
 
 #include "lib/base/logging.h"
 #include "lib/base/round_up.h"
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 #include "lib/network/products-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "lib/base/aligned_buffer.h"
+#include "lib/machine/aligned_buffer.h"
 
 namespace rutile {
 

@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 #include "hwy/targets.h"
 #include "lib/base/random.h"
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 
 namespace rutile {
 namespace {

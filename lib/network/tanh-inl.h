@@ -12,7 +12,7 @@
 #define RUTILE_LIB_NETWORK_TANH_INL_H_
 #endif
 
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {

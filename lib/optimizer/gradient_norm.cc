@@ -13,7 +13,7 @@
 #define HWY_TARGET_INCLUDE "lib/optimizer/gradient_norm.cc"
 #include <hwy/foreach_target.h>
 
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {

@@ -3,7 +3,7 @@
 #ifndef RUTILE_LIB_OPTIMIZER_GRADIENT_NORM_H_
 #define RUTILE_LIB_OPTIMIZER_GRADIENT_NORM_H_
 
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
-#include "lib/base/simd.h"
+#include "lib/machine/parallel_for.h"
+#include "lib/machine/simd.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/optimizer/gradient_norm.h"
 #include "lib/optimizer/optimizer_options.h"
 

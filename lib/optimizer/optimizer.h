@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/optimizer/optimizer_options.h"
 #include "lib/optimizer/parameter_range.h"
 #include "lib/optimizer/step_visitor.h"

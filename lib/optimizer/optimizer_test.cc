@@ -8,8 +8,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/optimizer/parameter_range.h"
 #include "lib/tensorfile/named_tensors.h"
 

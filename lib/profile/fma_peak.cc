@@ -7,7 +7,7 @@
 #define HWY_TARGET_INCLUDE "lib/profile/fma_peak.cc"
 #include <hwy/foreach_target.h>
 
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {

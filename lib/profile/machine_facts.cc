@@ -12,7 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "lib/base/cpu_bf16.h"
+#include "lib/machine/cpu_bf16.h"
 
 namespace rutile {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "lib/base/machine.h"
+#include "lib/machine/machine.h"
 
 namespace rutile {
 

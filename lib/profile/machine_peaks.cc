@@ -19,11 +19,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "lib/base/file.h"
-#include "lib/base/memory.h"
-#include "lib/base/parallel_for.h"
-#include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
+#include "lib/file/sha256.h"
+#include "lib/machine/memory.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/profile/fma_peak.h"
 
 namespace rutile {

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "lib/base/file.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/version.h"
+#include "lib/file/file.h"
 #include "lib/trace/peak_rss.h"
 
 namespace rutile {

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "lib/base/file.h"
+#include "lib/file/file.h"
 #include "lib/profile/machine_facts.h"
 #include "lib/profile/session.h"
 #include "lib/trace/scope.h"

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
-#include "lib/base/sha256.h"
+#include "lib/file/sha256.h"
 #include "lib/graph/relation_sides.h"
 
 namespace rutile {

@@ -4,10 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "lib/base/file.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tsv_cell.h"
+#include "lib/file/file.h"
 
 namespace rutile {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/matrix/bf16_products.h"
 #include "lib/matrix/prepared_products.h"
 #include "lib/ranking/score_bounds.h"

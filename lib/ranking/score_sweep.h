@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "absl/types/span.h"
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 
 namespace rutile {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/ranking/rank_counts.h"
 #include "lib/ranking/score_sweep.h"
 

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "lib/base/line_reader.h"
+#include "lib/file/line_reader.h"
 #include "lib/structure/structure_reader.h"
 
 namespace rutile {

@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "lib/base/line_reader.h"
+#include "lib/file/line_reader.h"
 #include "lib/structure/structure.h"
 #include "lib/structure/structure_reader.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/base/line_reader.h"
+#include "lib/file/line_reader.h"
 #include "lib/structure/structure.h"
 #include "lib/structure/structure_reader.h"
 

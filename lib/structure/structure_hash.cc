@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/base/sha256.h"
+#include "lib/file/sha256.h"
 
 namespace rutile {
 namespace {

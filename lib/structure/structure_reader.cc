@@ -5,8 +5,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "lib/base/line_reader.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/line_reader.h"
 #include "lib/structure/extxyz_reader.h"
 #include "lib/structure/frame_reader.h"
 #include "lib/structure/parse_number.h"

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "lib/base/line_reader.h"
 #include "lib/base/logging.h"
+#include "lib/file/line_reader.h"
 #include "lib/structure/extxyz_writer.h"
 #include "lib/structure/structure.h"
 #include "lib/structure/structure_reader.h"

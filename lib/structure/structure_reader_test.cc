@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
+#include "lib/file/file.h"
 #include "lib/structure/read_text.h"
 #include "lib/structure/structure.h"
 #include "lib/testing/error_names.h"

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "absl/strings/string_view.h"
-#include "lib/base/line_reader.h"
+#include "lib/file/line_reader.h"
 #include "lib/structure/structure_reader.h"
 
 namespace rutile {

@@ -30,7 +30,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/task/loss_terms.h"
 #include "lib/task/parameter_slice.h"
 #include "lib/tensorfile/named_tensors.h"

@@ -9,7 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "lib/base/cpu_bf16.h"
+#include "lib/machine/cpu_bf16.h"
 #include "lib/task/precision.h"
 
 namespace torch::jit {

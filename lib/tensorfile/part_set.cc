@@ -5,8 +5,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/sha256.h"
 #include "nlohmann/json.hpp"
 
 namespace rutile {

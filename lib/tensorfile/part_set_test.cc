@@ -3,8 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
-#include "lib/base/sha256.h"
+#include "lib/file/file.h"
+#include "lib/file/sha256.h"
 #include "lib/testing/error_names.h"
 
 namespace rutile {

@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/logging.h"
-#include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/version.h"
+#include "lib/file/sha256.h"
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/tensor_header.h"
 

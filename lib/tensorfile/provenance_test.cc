@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
 #include "lib/base/version.h"
+#include "lib/file/file.h"
 #include "lib/tensorfile/tensor_header.h"
 
 namespace rutile {

@@ -12,10 +12,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "lib/base/crc32c.h"
-#include "lib/base/file.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/crc32c.h"
+#include "lib/file/file.h"
 #include "lib/tensorfile/tensor_header.h"
 
 namespace rutile {

@@ -20,7 +20,7 @@
 #include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
+#include "lib/file/file.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/testing/error_names.h"
 

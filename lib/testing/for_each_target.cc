@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "gtest/gtest.h"
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 
 namespace rutile {
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "gtest/gtest.h"
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 
 namespace rutile {
 namespace {

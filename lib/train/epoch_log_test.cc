@@ -8,7 +8,7 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
+#include "lib/file/file.h"
 #include "lib/task/task.h"
 #include "lib/testing/toy_task.h"
 #include "lib/train/files/checkpoint.h"

@@ -10,11 +10,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "lib/base/file.h"
-#include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/version.h"
 #include "lib/distributed/communicator.h"
+#include "lib/file/file.h"
+#include "lib/file/sha256.h"
 #include "lib/train/resume_config.h"
 
 namespace rutile {

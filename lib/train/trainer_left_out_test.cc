@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
+#include "lib/file/file.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/task/task.h"
 #include "lib/testing/error_names.h"

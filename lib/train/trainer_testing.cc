@@ -8,7 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
+#include "lib/file/file.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/train/files/run_directory.h"

@@ -11,9 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "lib/base/input_files.h"
 #include "lib/base/progress.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/input_files.h"
 #include "lib/neighbor/cache_neighbors.h"
 #include "lib/neighbor/neighbor_file.h"
 #include "lib/task/precision.h"

@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "lib/base/file.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
 #include "lib/profile/record.h"
 #include "lib/profile/session.h"
 

@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "lib/base/file.h"
-#include "lib/base/input_files.h"
 #include "lib/base/status_macros.h"
 #include "lib/evaluation/prediction_errors.h"
 #include "lib/evaluation/training_log.h"
+#include "lib/file/file.h"
+#include "lib/file/input_files.h"
 #include "lib/potential/prediction/force_check.h"
 #include "lib/potential/prediction/force_predictor.h"
 #include "lib/potential/prediction/predict_inputs.h"

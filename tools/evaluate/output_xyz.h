@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/base/file.h"
+#include "lib/file/file.h"
 #include "lib/potential/prediction/predict_inputs.h"
 
 namespace rutile {

@@ -5,11 +5,11 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "lib/base/file.h"
 #include "lib/base/status_macros.h"
 #include "lib/evaluation/evaluation_report.h"
 #include "lib/evaluation/prediction_tables.h"
 #include "lib/evaluation/predictions_file.h"
+#include "lib/file/file.h"
 #include "lib/tensorfile/provenance.h"
 #include "tools/common/run/run_tool.h"
 

@@ -4,8 +4,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/base/shards.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/shards.h"
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/part_set.h"
 #include "lib/tensorfile/tensor_reader.h"

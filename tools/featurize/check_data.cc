@@ -9,11 +9,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "lib/base/file.h"
-#include "lib/base/input_files.h"
 #include "lib/base/progress.h"
 #include "lib/base/status_macros.h"
 #include "lib/data_check/data_check_report.h"
+#include "lib/file/file.h"
+#include "lib/file/input_files.h"
 #include "lib/neighbor/structure_stream.h"
 #include "lib/tensorfile/provenance.h"
 #include "tools/common/flags/output_flags.h"

@@ -7,12 +7,12 @@
 #include <string>
 
 #include "absl/strings/str_format.h"
-#include "lib/base/input_files.h"
 #include "lib/base/progress.h"
 #include "lib/base/status_macros.h"
 #include "lib/descriptor/feature_file.h"
 #include "lib/descriptor/featurizer.h"
 #include "lib/descriptor/recorded_inputs.h"
+#include "lib/file/input_files.h"
 #include "lib/task/precision.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "tools/common/flags/angular_flag.h"

@@ -7,11 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "lib/base/file.h"
-#include "lib/base/input_files.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/progress.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
+#include "lib/file/input_files.h"
 #include "lib/graph/text/build_graph.h"
 #include "lib/graph/text/kg_format.h"
 #include "lib/graph/triples_file.h"

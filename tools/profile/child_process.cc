@@ -18,8 +18,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "lib/base/file.h"
 #include "lib/base/interrupt.h"
+#include "lib/file/file.h"
 #include "tools/common/run/exec_words.h"
 
 extern char** environ;

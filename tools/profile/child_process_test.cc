@@ -11,8 +11,8 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
 #include "lib/base/interrupt.h"
+#include "lib/file/file.h"
 #include "tools/profile/scratch_directory.h"
 
 namespace rutile {

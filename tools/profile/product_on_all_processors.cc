@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/matrix/bf16_products.h"
 #include "lib/matrix/dense_products.h"
 #include "lib/matrix/matrix_view.h"

@@ -18,9 +18,9 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "lib/base/file.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
 #include "nlohmann/json.hpp"
 #include "tools/profile/child_process.h"
 

@@ -8,9 +8,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
-#include "lib/base/file.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tsv_cell.h"
+#include "lib/file/file.h"
 #include "tools/tracin/python_number.h"
 
 namespace rutile {

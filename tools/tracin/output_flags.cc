@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "lib/base/file.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/tracin/tiepin_output_flags.h"
 

@@ -14,7 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
-#include "lib/base/file.h"
+#include "lib/file/file.h"
 #include "tools/common/run/local_processes.h"
 
 namespace rutile {

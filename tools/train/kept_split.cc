@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "lib/base/file.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
 #include "lib/potential/data/structure_list.h"
 #include "lib/train/files/checkpoint.h"
 #include "lib/train/files/run_directory.h"

@@ -17,7 +17,6 @@
 #include "lib/trace/scope.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/run_plan.h"
-#include "tools/common/flags/checkpoint_flags.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/train/outcome.h"
@@ -25,6 +24,7 @@
 #include "tools/train/train_lines.h"
 #include "tools/train/train_plot.h"
 #include "tools/train/train_progress.h"
+#include "tools/train/trainer_flags/checkpoint_flags.h"
 
 DEFINE_int32(committee, 1,
              "Number of models to train one after another, 1 to 100. Their seeds are seed, seed + 1 and so on, and "

@@ -11,9 +11,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "lib/base/file.h"
 #include "lib/base/status_macros.h"
 #include "lib/distributed/communicator.h"
+#include "lib/file/file.h"
 #include "lib/graph/knowledge_graph.h"
 #include "lib/graph/known_file.h"
 #include "lib/graph/known_tails.h"
@@ -35,7 +35,6 @@
 #include "lib/train/step/first_batch_check.h"
 #include "tools/common/flags/data_sha256.h"
 #include "tools/common/flags/thread_flags.h"
-#include "tools/common/flags/trainer_flags.h"
 #include "tools/common/run/flag_settings.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/train/config_record.h"
@@ -48,6 +47,7 @@
 #include "tools/train/init_kge.h"
 #include "tools/train/run_member.h"
 #include "tools/train/train_plot.h"
+#include "tools/train/trainer_flags/trainer_flags.h"
 #include "tools/train/training_subset.h"
 
 namespace rutile {

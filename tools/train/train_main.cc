@@ -6,9 +6,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/base/file.h"
-#include "lib/base/input_files.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
+#include "lib/file/input_files.h"
 #include "tools/common/flags/distinct_inputs.h"
 #include "tools/common/flags/text_triples.h"
 #include "tools/common/run/run_tool.h"

@@ -21,7 +21,6 @@
 #include "tools/common/flags/distinct_inputs.h"
 #include "tools/common/flags/split_flags.h"
 #include "tools/common/flags/thread_flags.h"
-#include "tools/common/flags/trainer_flags.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/train/config_record.h"
 #include "tools/train/flags/compile_flags.h"
@@ -41,6 +40,7 @@
 #include "tools/train/potential_member.h"
 #include "tools/train/run_member.h"
 #include "tools/train/train_plot.h"
+#include "tools/train/trainer_flags/trainer_flags.h"
 #include "tools/train/training_subset.h"
 
 namespace rutile {

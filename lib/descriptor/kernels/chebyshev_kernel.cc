@@ -10,12 +10,12 @@
 #include <hwy/foreach_target.h>
 
 #include "lib/base/round_up.h"
-#include "lib/base/simd.h"
 #include "lib/descriptor/kernels/angular_sums-inl.h"
 #include "lib/descriptor/kernels/compress-inl.h"
 #include "lib/descriptor/kernels/radial_sums-inl.h"
 #include "lib/descriptor/kernels/triplet_sums-inl.h"
 #include "lib/descriptor/kernels/vector_sums-inl.h"
+#include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "lib/base/aligned_buffer.h"
 #include "lib/descriptor/kernels/chebyshev_tables.h"
+#include "lib/machine/aligned_buffer.h"
 #include "lib/neighbor/neighbor_list.h"
 
 namespace rutile {

@@ -11,13 +11,13 @@
 #define HWY_TARGET_INCLUDE "lib/descriptor/kernels/derivative_kernel.cc"
 #include <hwy/foreach_target.h>
 
-#include "lib/base/simd.h"
 #include "lib/descriptor/kernels/angular_moments-inl.h"
 #include "lib/descriptor/kernels/contract_moments-inl.h"
 #include "lib/descriptor/kernels/force_scatter-inl.h"
 #include "lib/descriptor/kernels/group_layout-inl.h"
 #include "lib/descriptor/kernels/interleave-inl.h"
 #include "lib/descriptor/kernels/radial_basis-inl.h"
+#include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {

@@ -11,8 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lib/base/simd.h"
 #include "lib/descriptor/kernels/angular_moments-inl.h"
+#include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {

@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lib/base/aligned_buffer.h"
 #include "lib/descriptor/descriptor_derivatives.h"
 #include "lib/descriptor/kernels/interleaved_neighbors.h"
+#include "lib/machine/aligned_buffer.h"
 
 namespace rutile {
 

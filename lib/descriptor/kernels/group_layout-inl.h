@@ -13,12 +13,12 @@
 #include <cstdint>
 
 #include "lib/base/logging.h"
-#include "lib/base/simd.h"
 #include "lib/descriptor/kernels/angular_moments-inl.h"
 #include "lib/descriptor/kernels/chebyshev_tables.h"
 #include "lib/descriptor/kernels/contract_moments-inl.h"
 #include "lib/descriptor/kernels/interleaved_neighbors.h"
 #include "lib/descriptor/kernels/triplet_loops-inl.h"
+#include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "lib/base/round_up.h"
-#include "lib/base/simd.h"
 #include "lib/descriptor/kernels/chebyshev_tables.h"
 #include "lib/descriptor/kernels/compress-inl.h"
 #include "lib/descriptor/kernels/interleaved_neighbors.h"
 #include "lib/descriptor/kernels/transpose-inl.h"
+#include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {

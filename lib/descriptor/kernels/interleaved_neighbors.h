@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/base/aligned_buffer.h"
 #include "lib/descriptor/descriptor_derivatives.h"
+#include "lib/machine/aligned_buffer.h"
 
 namespace rutile {
 

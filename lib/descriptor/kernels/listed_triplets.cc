@@ -9,11 +9,11 @@
 #define HWY_TARGET_INCLUDE "lib/descriptor/kernels/listed_triplets.cc"
 #include <hwy/foreach_target.h>
 
-#include "lib/base/simd.h"
 #include "lib/descriptor/kernels/cutoff-inl.h"
 #include "lib/descriptor/kernels/radial_basis-inl.h"
 #include "lib/descriptor/kernels/triplet_gather-inl.h"
 #include "lib/descriptor/kernels/triplet_loops-inl.h"
+#include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {

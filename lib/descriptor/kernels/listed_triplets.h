@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "lib/base/aligned_buffer.h"
 #include "lib/descriptor/descriptor_derivatives.h"
 #include "lib/descriptor/kernels/chebyshev_tables.h"
+#include "lib/machine/aligned_buffer.h"
 
 namespace rutile {
 

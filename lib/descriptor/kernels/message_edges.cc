@@ -9,9 +9,9 @@
 #include <hwy/foreach_target.h>
 
 #include "lib/base/round_up.h"
-#include "lib/base/simd.h"
 #include "lib/descriptor/kernels/moment_functions-inl.h"
 #include "lib/descriptor/kernels/moment_sums-inl.h"
+#include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/base/aligned_buffer.h"
 #include "lib/descriptor/kernels/moment_tables.h"
+#include "lib/machine/aligned_buffer.h"
 
 namespace rutile {
 

@@ -9,8 +9,8 @@
 
 #include <cstddef>
 
-#include "lib/base/simd.h"
 #include "lib/descriptor/kernels/moment_tables.h"
+#include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {

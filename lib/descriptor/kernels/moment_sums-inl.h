@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "lib/base/simd.h"
 #include "lib/descriptor/kernels/moment_functions-inl.h"
 #include "lib/descriptor/kernels/transpose-inl.h"
+#include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/base/aligned_buffer.h"
 #include "lib/descriptor/descriptor_derivatives.h"
 #include "lib/descriptor/moment_options.h"
+#include "lib/machine/aligned_buffer.h"
 
 namespace rutile {
 

@@ -11,9 +11,9 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "lib/base/simd.h"
 #include "lib/descriptor/kernels/chebyshev_tables.h"
 #include "lib/descriptor/kernels/vector_sums-inl.h"
+#include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {

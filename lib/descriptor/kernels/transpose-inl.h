@@ -10,7 +10,7 @@
 
 #include <cstddef>
 
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {

@@ -11,10 +11,10 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "lib/base/simd.h"
 #include "lib/descriptor/kernels/angular_sums-inl.h"
 #include "lib/descriptor/kernels/chebyshev_tables.h"
 #include "lib/descriptor/kernels/vector_sums-inl.h"
+#include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {

@@ -10,9 +10,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "lib/base/file.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
 #include "nlohmann/json.hpp"
 
 namespace rutile {

@@ -9,8 +9,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "lib/base/line_reader.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/line_reader.h"
 #include "lib/graph/text/kg_format.h"
 #include "lib/tensorfile/tensor_header.h"
 

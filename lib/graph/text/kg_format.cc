@@ -9,8 +9,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
-#include "lib/base/line_reader.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/line_reader.h"
 #include "lib/graph/text/n_triples.h"
 
 namespace rutile {

@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
+#include "lib/file/file.h"
 
 namespace rutile {
 namespace {

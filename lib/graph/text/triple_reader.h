@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "lib/base/line_reader.h"
+#include "lib/file/line_reader.h"
 #include "lib/graph/text/edge_map.h"
 #include "lib/graph/text/finding.h"
 #include "lib/graph/text/kg_format.h"

@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "lib/base/aligned_buffer.h"
-#include "lib/base/parallel_for.h"
 #include "lib/kge/influence/kge_part_plan.h"
 #include "lib/kge/layers/amx_conve_backward.h"
 #include "lib/kge/layers/amx_conve_forward.h"
 #include "lib/kge/layers/batch_norm.h"
 #include "lib/kge/layers/conv_passes.h"
 #include "lib/kge/model/kge_shape.h"
+#include "lib/machine/aligned_buffer.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/matrix/matrix_products.h"
 #include "lib/matrix/sparse_products.h"
 #include "lib/tensorfile/named_tensors.h"

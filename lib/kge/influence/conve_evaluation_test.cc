@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
 #include "lib/kge/influence/kge_part_plan.h"
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/model/kge_shape.h"
+#include "lib/machine/parallel_for.h"
 
 namespace rutile {
 namespace {

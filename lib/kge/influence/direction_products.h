@@ -6,10 +6,10 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "lib/base/parallel_for.h"
 #include "lib/kge/influence/gradient_factors.h"
 #include "lib/kge/influence/kge_part_plan.h"
 #include "lib/kge/model/kge_shape.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/matrix_products.h"
 #include "lib/tensorfile/named_tensors.h"

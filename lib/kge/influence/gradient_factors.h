@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "lib/base/parallel_for.h"
 #include "lib/graph/triple.h"
 #include "lib/kge/influence/conve_evaluation.h"
 #include "lib/kge/influence/kge_influence_options.h"
 #include "lib/kge/influence/kge_part_plan.h"
 #include "lib/kge/model/kge_shape.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/matrix/matrix_products.h"
 #include "lib/tensorfile/named_tensors.h"
 

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "lib/base/aligned_buffer.h"
-#include "lib/base/parallel_for.h"
 #include "lib/kge/influence/gradient_factors.h"
 #include "lib/kge/influence/kge_part_plan.h"
 #include "lib/kge/model/kge_shape.h"
+#include "lib/machine/aligned_buffer.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/matrix/amx_split_products.h"
 #include "lib/matrix/matrix_products.h"
 #include "lib/matrix/matrix_view.h"

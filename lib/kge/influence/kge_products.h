@@ -32,12 +32,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "lib/base/parallel_for.h"
 #include "lib/graph/known_tails.h"
 #include "lib/graph/triple.h"
 #include "lib/kge/influence/kge_influence_options.h"
 #include "lib/kge/influence/kge_reference_example.h"
 #include "lib/kge/model/kge_shape.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/task/gradient_products.h"
 
 namespace rutile {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/task/projection_options.h"
 
 namespace rutile {

@@ -13,8 +13,8 @@
 
 #include <cstdint>
 
-#include "lib/base/aligned_buffer.h"
 #include "lib/kge/layers/conv_shape.h"
+#include "lib/machine/aligned_buffer.h"
 
 namespace rutile {
 

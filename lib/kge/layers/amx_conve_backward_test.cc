@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "lib/base/aligned_buffer.h"
 #include "lib/base/random.h"
 #include "lib/kge/layers/amx_conve_forward.h"
 #include "lib/kge/layers/conv_shape.h"
+#include "lib/machine/aligned_buffer.h"
 
 namespace rutile {
 namespace {

@@ -16,9 +16,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/base/aligned_buffer.h"
 #include "lib/base/round_up.h"
 #include "lib/kge/layers/conv_shape.h"
+#include "lib/machine/aligned_buffer.h"
 
 namespace rutile {
 

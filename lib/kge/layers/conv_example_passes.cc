@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
-#include "lib/base/simd.h"
 #include "lib/kge/layers/conv_tiles-inl.h"
+#include "lib/machine/simd.h"
 #include "lib/matrix/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "lib/base/round_up.h"
-#include "lib/base/simd.h"
 #include "lib/kge/layers/conv_passes.h"
 #include "lib/kge/layers/conv_tiles-inl.h"
+#include "lib/machine/simd.h"
 #include "lib/matrix/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();

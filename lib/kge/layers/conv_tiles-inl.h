@@ -11,8 +11,8 @@
 #include <cstdint>
 
 #include "lib/base/round_up.h"
-#include "lib/base/simd.h"
 #include "lib/kge/layers/conv_shape.h"
+#include "lib/machine/simd.h"
 #include "lib/matrix/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();

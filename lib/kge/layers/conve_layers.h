@@ -14,7 +14,6 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "lib/base/parallel_for.h"
 #include "lib/kge/layers/batch_norm.h"
 #include "lib/kge/layers/batch_rows.h"
 #include "lib/kge/layers/batch_statistics.h"
@@ -23,6 +22,7 @@
 #include "lib/kge/layers/kge_batch.h"
 #include "lib/kge/layers/kge_shard.h"
 #include "lib/kge/model/kge_shape.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/matrix_products.h"
 #include "lib/task/gradient_observer.h"

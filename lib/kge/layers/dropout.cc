@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lib/base/simd.h"
+#include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rutile {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

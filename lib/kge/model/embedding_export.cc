@@ -7,9 +7,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "lib/base/file.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tsv_cell.h"
+#include "lib/file/file.h"
 #include "lib/graph/name_lines.h"
 #include "lib/tensorfile/tensor_writer.h"
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
+#include "lib/file/file.h"
 #include "lib/graph/name_lines.h"
 #include "lib/tensorfile/tensor_reader.h"
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "lib/base/simd.h"
 #include "lib/kge/training/blocked_loss.h"
+#include "lib/machine/simd.h"
 #include "lib/matrix/exp-inl.h"
 #include "lib/matrix/rows-inl.h"
 

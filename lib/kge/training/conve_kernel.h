@@ -20,11 +20,11 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "lib/base/parallel_for.h"
 #include "lib/kge/layers/batch_statistics.h"
 #include "lib/kge/layers/batch_sum.h"
 #include "lib/kge/layers/kge_batch.h"
 #include "lib/kge/model/kge_shape.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/task/exchange.h"
 #include "lib/task/gradient_delivery.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/base/parallel_for.h"
 #include "lib/base/random.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/ranking/score_sweep.h"
 
 namespace rutile {

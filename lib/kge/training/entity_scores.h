@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "lib/base/parallel_for.h"
 #include "lib/kge/layers/kge_batch.h"
 #include "lib/kge/layers/kge_shard.h"
 #include "lib/kge/model/kge_shape.h"
 #include "lib/kge/training/blocked_loss.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/matrix_products.h"
 #include "lib/tensorfile/named_tensors.h"

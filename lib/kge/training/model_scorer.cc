@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "lib/base/logging.h"
-#include "lib/base/parallel_for.h"
 #include "lib/base/round_up.h"
 #include "lib/kge/layers/conv_passes.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/ranking/score_kernel.h"
 #include "lib/trace/scope.h"
 

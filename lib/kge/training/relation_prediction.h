@@ -16,10 +16,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/base/parallel_for.h"
 #include "lib/kge/layers/kge_batch.h"
 #include "lib/kge/model/kge_shape.h"
 #include "lib/kge/training/entity_scores.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/tensorfile/named_tensors.h"
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/base/parallel_for.h"
 #include "lib/kge/layers/golden_conve_testing.h"
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/model/kge_options.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/matrix/factor_rounding.h"
 
 namespace rutile {

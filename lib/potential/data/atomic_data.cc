@@ -10,9 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
-#include "lib/base/memory.h"
-#include "lib/base/preload.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/preload.h"
+#include "lib/machine/memory.h"
 #include "lib/potential/data/atomic_block.h"
 #include "lib/potential/data/pair_cache.h"
 #include "lib/structure/label_filter.h"

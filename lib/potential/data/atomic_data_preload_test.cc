@@ -10,9 +10,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/base/file.h"
-#include "lib/base/preload.h"
 #include "lib/descriptor/chebyshev_options.h"
+#include "lib/file/file.h"
+#include "lib/file/preload.h"
 #include "lib/neighbor/pair_view.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/data/atomic_inputs.h"

@@ -14,8 +14,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "lib/base/preload.h"
 #include "lib/descriptor/descriptor_options.h"
+#include "lib/file/preload.h"
 #include "lib/potential/data/atomic_block.h"
 #include "lib/structure/structure_reader.h"
 

@@ -5,8 +5,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
 #include "lib/descriptor/chebyshev_options.h"
+#include "lib/file/file.h"
 #include "lib/potential/data/atomic_data.h"
 
 namespace rutile {

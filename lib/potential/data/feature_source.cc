@@ -4,11 +4,11 @@
 #include <memory>
 
 #include "lib/base/logging.h"
-#include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
 #include "lib/descriptor/descriptor_cost.h"
 #include "lib/descriptor/descriptor_derivatives.h"
 #include "lib/descriptor/descriptor_factory.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/potential/data/geometry.h"
 #include "lib/trace/scope.h"
 

@@ -5,8 +5,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
 #include "lib/descriptor/featurizer.h"
+#include "lib/file/file.h"
 
 namespace rutile {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/base/line_reader.h"
+#include "lib/file/line_reader.h"
 #include "lib/potential/data/atomic_block.h"
 #include "lib/structure/structure_reader.h"
 

@@ -28,7 +28,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/network/row_products.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/influence/gradient_rows.h"

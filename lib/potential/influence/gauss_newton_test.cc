@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/potential/influence/gradient_reference.h"
 #include "lib/potential/influence/gradient_testing.h"
 #include "lib/potential/model/task_options.h"

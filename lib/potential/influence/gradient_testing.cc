@@ -8,10 +8,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "lib/base/file.h"
 #include "lib/base/logging.h"
 #include "lib/base/random.h"
 #include "lib/descriptor/featurizer.h"
+#include "lib/file/file.h"
 #include "lib/network/network_init.h"
 
 namespace rutile {

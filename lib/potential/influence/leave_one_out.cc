@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "lib/base/logging.h"
-#include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/matrix/cholesky.h"
 #include "lib/matrix/dense_products.h"
 #include "lib/potential/influence/gauss_newton.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/matrix/cholesky.h"
 #include "lib/potential/influence/gradient_testing.h"
 #include "lib/potential/influence/output_rows.h"

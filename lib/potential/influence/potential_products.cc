@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
-#include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/network/row_products.h"
 #include "lib/potential/influence/gauss_newton.h"
 #include "lib/potential/influence/gradient_example.h"

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "lib/base/file.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
 #include "lib/potential/model/aenet_binary.h"
 #include "lib/potential/model/aenet_layout.h"
 #include "lib/potential/model/aenet_text.h"

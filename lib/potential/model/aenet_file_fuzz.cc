@@ -10,8 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/base/file.h"
 #include "lib/base/logging.h"
+#include "lib/file/file.h"
 #include "lib/potential/model/aenet_file.h"
 #include "lib/potential/model/aenet_network.h"
 #include "lib/potential/model/potential_testing.h"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "lib/base/interrupt.h"
-#include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/potential/data/atomic_labels.h"
 #include "lib/potential/data/geometry.h"
 #include "lib/structure/cell.h"

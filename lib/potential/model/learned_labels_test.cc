@@ -6,8 +6,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
 #include "lib/descriptor/chebyshev_options.h"
+#include "lib/file/file.h"
 #include "lib/potential/model/zbl_options.h"
 #include "lib/potential/model/zbl_pair.h"
 

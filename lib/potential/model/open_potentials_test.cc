@@ -7,7 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
+#include "lib/file/file.h"
 #include "lib/potential/model/aenet_file.h"
 #include "lib/potential/model/potential_testing.h"
 #include "lib/testing/error_names.h"

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "lib/base/parallel_for.h"
-#include "lib/base/read_ahead.h"
 #include "lib/base/status_macros.h"
 #include "lib/descriptor/descriptor_cost.h"
+#include "lib/machine/parallel_for.h"
+#include "lib/machine/read_ahead.h"
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/network/network_cost.h"
 #include "lib/potential/data/prediction_source.h"

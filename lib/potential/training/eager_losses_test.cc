@@ -11,7 +11,7 @@
 #include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/cpu_bf16.h"
+#include "lib/machine/cpu_bf16.h"
 #include "lib/network/network_shape.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/model/task_options.h"

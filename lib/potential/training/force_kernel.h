@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "lib/base/parallel_for.h"
 #include "lib/descriptor/chebyshev_options.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/network/kernel_plan.h"
 #include "lib/potential/model/atomistic_model.h"
 #include "lib/potential/model/task_options.h"

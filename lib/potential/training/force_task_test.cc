@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
+#include "lib/file/file.h"
 #include "lib/potential/model/golden_potential_testing.h"
 #include "lib/potential/training/atomistic_task.h"
 #include "lib/testing/gradient_check.h"

@@ -11,7 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
+#include "lib/file/file.h"
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/potential/model/transfer.h"

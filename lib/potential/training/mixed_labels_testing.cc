@@ -6,8 +6,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "lib/base/file.h"
 #include "lib/base/logging.h"
+#include "lib/file/file.h"
 
 namespace rutile {
 

@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/network/kernel_plan.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/model/atomistic_model.h"

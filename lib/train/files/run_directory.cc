@@ -13,9 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "lib/base/file.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tsv_cell.h"
+#include "lib/file/file.h"
 #include "lib/train/files/checkpoint.h"
 
 namespace rutile {

@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "lib/base/file.h"
-#include "lib/base/file_lock.h"
+#include "lib/file/file.h"
+#include "lib/file/file_lock.h"
 
 namespace rutile {
 

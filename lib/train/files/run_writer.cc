@@ -12,9 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "lib/base/file.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {

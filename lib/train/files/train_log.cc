@@ -16,9 +16,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
-#include "lib/base/file.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {

@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "lib/base/file.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
 #include "lib/structure/element.h"
 
 namespace rutile {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "lib/base/sha256.h"
+#include "lib/file/sha256.h"
 
 namespace rutile {
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/base/shards.h"
+#include "lib/file/shards.h"
 
 DEFINE_string(output, "", "Output file, *.safetensors. A dash (-) means standard output.");
 DEFINE_bool(progress, true, "Show progress if standard error is a terminal.");

@@ -9,7 +9,7 @@
 
 namespace rutile {
 
-// --output, with the shard in its name if there are several (ShardName of lib/base/shards.h). Shards count from 1.
+// --output, with the shard in its name if there are several (ShardName of lib/file/shards.h). Shards count from 1.
 // INVALID_ARGUMENT without --output.
 absl::StatusOr<std::string> OutputFromFlags(int shard = 1, int num_shards = 1);
 

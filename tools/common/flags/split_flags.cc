@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "lib/base/input_files.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/input_files.h"
 #include "tools/common/flags/distinct_inputs.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 
 DEFINE_int32(threads, 0,
              "Number of threads, up to 1024. With 0, there is one for each processor that the process may use, and "

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "lib/base/input_files.h"
+#include "lib/file/input_files.h"
 
 namespace rutile {
 namespace {

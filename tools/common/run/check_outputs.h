@@ -18,7 +18,7 @@ namespace rutile {
 bool IsOutputFlag(absl::string_view name);
 
 // Checks that no existing file that a flag would write is also read, under this name or another (a link). `flags`:
-// names and values; `args`: positional arguments (lib/base/input_files.h). Files that the other flags read count as
+// names and values; `args`: positional arguments (lib/file/input_files.h). Files that the other flags read count as
 // well; their values may be lists separated by commas. Pipes and devices are exempt. INVALID_ARGUMENT naming flag and
 // file.
 absl::Status CheckOutputs(absl::Span<const std::pair<std::string, std::string>> flags,

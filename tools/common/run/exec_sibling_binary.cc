@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "lib/base/file.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
 #include "tools/common/run/exec_words.h"
 #include "tools/common/run/start_script.h"
 

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/file.h"
+#include "lib/file/file.h"
 #include "tools/common/run/flag_word.h"
 
 DEFINE_double(cut_off, 6, "A number.");

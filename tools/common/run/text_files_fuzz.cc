@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "lib/base/input_files.h"
 #include "lib/base/logging.h"
+#include "lib/file/input_files.h"
 #include "lib/potential/data/structure_list.h"
 #include "lib/testing/damaged_file.h"
 #include "tools/common/run/flag_file.h"

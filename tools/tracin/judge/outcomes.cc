@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "lib/base/interrupt.h"
-#include "lib/base/line_reader.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/line_reader.h"
 
 namespace rutile {
 namespace {

@@ -16,9 +16,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "lib/base/file.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
 #include "tools/common/run/exec_words.h"
 
 namespace rutile {

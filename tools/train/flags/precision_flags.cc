@@ -11,10 +11,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "lib/base/amx_permission.h"
 #include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
 #include "lib/distributed/rank_settings.h"
+#include "lib/machine/amx_permission.h"
 #include "lib/potential/gpu/force_step.h"
 #include "lib/profile/session.h"
 #include "lib/task/device_events.h"
@@ -24,9 +24,9 @@
 #include "lib/task/torch_facts.h"
 #include "lib/trace/device_clock.h"
 #include "lib/trace/scope.h"
-#include "tools/common/flags/eager_flags.h"
 #include "tools/common/flags/setting_flags.h"
 #include "tools/common/run/given_flags.h"
+#include "tools/train/trainer_flags/eager_flags.h"
 
 DEFINE_bool(mixed_precision, false,
             "Choose the mixed precision that suits the device. It is bf16-mixed on CPUs and on CUDA devices of "

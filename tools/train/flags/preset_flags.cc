@@ -7,13 +7,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/base/file.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
 #include "lib/train/files/checkpoint_series.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/options/trainer_options.h"
-#include "tools/common/flags/checkpoint_flags.h"
 #include "tools/common/run/given_flags.h"
+#include "tools/train/trainer_flags/checkpoint_flags.h"
 
 DEFINE_string(preset, "default",
               "Defaults of other flags: default or aenet. With aenet, potentials have those of aenet (--ang_cutoff=4 "

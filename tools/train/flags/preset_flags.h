@@ -8,7 +8,7 @@
 #include "lib/base/enum_names.h"
 #include "lib/train/options/trainer_options.h"
 #include "tools/common/flags/descriptor_flags.h"
-#include "tools/common/flags/trainer_flags.h"
+#include "tools/train/trainer_flags/trainer_flags.h"
 
 namespace rutile {
 
