@@ -171,17 +171,6 @@ absl::StatusOr<FileContents> OpenInShm(const std::string& path, const struct sta
 
 }  // namespace
 
-absl::string_view PreloadName(Preload preload) {
-  return preload == Preload::kNone ? "none" : preload == Preload::kRam ? "ram" : "shm";
-}
-
-absl::StatusOr<Preload> ParsePreload(absl::string_view name) {
-  for (const Preload preload : {Preload::kNone, Preload::kRam, Preload::kShm}) {
-    if (PreloadName(preload) == name) return preload;
-  }
-  return absl::InvalidArgumentError(absl::StrCat("no way to preload \"", name, "\"; the choices are none, ram, shm"));
-}
-
 std::string PreloadDirectory(const PreloadOptions& options) {
   return absl::StrCat(options.shm_root, "/rutile-", ::geteuid());
 }
@@ -211,8 +200,8 @@ absl::Status CheckPreloadRoom(absl::Span<const std::string> paths, const Preload
   }
   const auto check = [&](int64_t room, absl::string_view where) {
     if (bytes <= room) return absl::OkStatus();
-    return absl::ResourceExhaustedError(absl::StrCat("preloading into ", PreloadName(options.preload), " needs ", bytes,
-                                                     " bytes, but ", room, " are ", where,
+    return absl::ResourceExhaustedError(absl::StrCat("preloading into ", kPreloadNames.Name(options.preload), " needs ",
+                                                     bytes, " bytes, but ", room, " are ", where,
                                                      ": read them from the disk instead, with preload none"));
   };
   // The process that reads them needs memory, too. Small files need no such care.

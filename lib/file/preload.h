@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "lib/base/enum_names.h"
 #include "lib/file/file.h"
 
 namespace rutile {
@@ -19,8 +20,8 @@ namespace rutile {
 // copying again.
 enum class Preload { kNone, kRam, kShm };
 
-absl::string_view PreloadName(Preload preload);                // "shm"
-absl::StatusOr<Preload> ParsePreload(absl::string_view name);  // INVALID_ARGUMENT naming the choices
+inline constexpr absl::string_view kPreloadWords[] = {"none", "ram", "shm"};
+inline constexpr EnumNames<Preload> kPreloadNames("files cannot be loaded by", kPreloadWords);
 
 // How and where to preload.
 struct PreloadOptions {

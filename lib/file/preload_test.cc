@@ -86,7 +86,7 @@ TEST_P(PreloadTest, ErrorsAreThoseOfTheFile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PreloadTest, ::testing::Values(Preload::kNone, Preload::kRam, Preload::kShm),
-                         [](const auto& info) { return std::string(PreloadName(info.param)); });
+                         [](const auto& info) { return std::string(kPreloadNames.Name(info.param)); });
 
 class PreloadShmTest : public PreloadTest {};
 
@@ -159,13 +159,6 @@ TEST_P(PreloadTest, RoomIsThatOfMemory) {
   }
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("needs 8796093022212 bytes"));
-}
-
-TEST(PreloadNameTest, RoundTrip) {
-  for (const Preload preload : {Preload::kNone, Preload::kRam, Preload::kShm}) {
-    EXPECT_EQ(ParsePreload(PreloadName(preload)).value(), preload);
-  }
-  EXPECT_THAT(std::string(ParsePreload("disk").status().message()), HasSubstr("none, ram, shm"));
 }
 
 }  // namespace

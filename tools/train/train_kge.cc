@@ -231,7 +231,10 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
     settings.Resolve("precision", kPrecisionNames.Name(Precision::kBf16Mixed), "run");
   ResolveKgeFlags(model, options, &settings);
   const bool alone = options.communicator == nullptr;
-  settings.Resolve("strategy", alone ? "single" : options.shard_model ? "tensor_parallel" : "ddp", "run");
+  const Strategy strategy = alone                 ? Strategy::kSingle
+                            : options.shard_model ? Strategy::kTensorParallel
+                                                  : Strategy::kDdp;
+  settings.Resolve("strategy", kStrategyNames.Name(strategy), "run");
   RecordRun(run, settings, &options);
   for (const std::string& message : messages) PrintMessage(message);
   // The check needs full precision and one process, because the reference sees one process's batch norms alone.

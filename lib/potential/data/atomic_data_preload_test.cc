@@ -94,7 +94,7 @@ TEST_P(AtomicDataPreloadTest, RefusesWhatDoesNotFit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, AtomicDataPreloadTest, ::testing::Values(Preload::kRam, Preload::kShm),
-                         [](const auto& info) { return std::string(PreloadName(info.param)); });
+                         [](const auto& info) { return std::string(kPreloadNames.Name(info.param)); });
 
 }  // namespace
 }  // namespace rutile

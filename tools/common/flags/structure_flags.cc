@@ -5,8 +5,25 @@
 #include <atomic>
 #include <string>
 
+#include "lib/base/enum_names.h"
+#include "lib/base/status_macros.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/run_tool.h"
+
+namespace rutile {
+namespace {
+
+// What users write.
+constexpr absl::string_view kRunnerUnitsWords[] = {"", "angstrom_ev", "bohr_hartree"};
+constexpr EnumNames<RunnerUnits> kRunnerUnitsNames("RuNNer's files cannot be in", kRunnerUnitsWords);
+constexpr absl::string_view kXsfForcesWords[] = {"auto", "eV", "Hartree"};
+constexpr EnumNames<XsfForces> kXsfForcesNames("forces of XSF files cannot be in", kXsfForcesWords);
+
+}  // namespace
+}  // namespace rutile
+
+using rutile::kRunnerUnitsNames;
+using rutile::kXsfForcesNames;
 
 DEFINE_string(energy_key, "",
               "Key of the energy in extended XYZ, in eV. If empty, the usual keys are tried (REF_energy, "
@@ -23,17 +40,14 @@ DEFINE_string(virial_key, "",
 DEFINE_string(
     runner_units, "",
     "Units of input.data of RuNNer and n2p2: angstrom_ev or bohr_hartree. The files do not state their units.");
-DEFINE_validator(runner_units, [](const char*, const std::string& value) {
-  return value.empty() || value == "angstrom_ev" || value == "bohr_hartree";
-});
+DEFINE_validator(runner_units,
+                 [](const char*, const std::string& value) { return kRunnerUnitsNames.Parse(value).ok(); });
 DEFINE_string(
     xsf_forces, "auto",
     "Unit of the forces of XSF files, which do not state it: auto, eV (per Angstrom, as in aenet's files) or Hartree "
     "(per Angstrom, the format's own unit, as in XCrySDen's and ASE's). With auto it is Hartree, with a warning, where "
     "elements are atomic numbers, which aenet does not write.");
-DEFINE_validator(xsf_forces, [](const char*, const std::string& value) {
-  return value == "auto" || value == "eV" || value == "Hartree";
-});
+DEFINE_validator(xsf_forces, [](const char*, const std::string& value) { return kXsfForcesNames.Parse(value).ok(); });
 
 namespace rutile {
 namespace {
@@ -58,10 +72,8 @@ absl::StatusOr<StructureReaderOptions> StructureReaderOptionsFromFlags() {
   options.force_key = FLAGS_force_key;
   options.stress_key = FLAGS_stress_key;
   options.virial_key = FLAGS_virial_key;
-  if (FLAGS_runner_units == "angstrom_ev") options.runner_units = RunnerUnits::kAngstromEv;
-  if (FLAGS_runner_units == "bohr_hartree") options.runner_units = RunnerUnits::kBohrHartree;
-  if (FLAGS_xsf_forces == "eV") options.xsf_forces = XsfForces::kEv;
-  if (FLAGS_xsf_forces == "Hartree") options.xsf_forces = XsfForces::kHartree;
+  ASSIGN_OR_RETURN(options.runner_units, kRunnerUnitsNames.Parse(FLAGS_runner_units));
+  ASSIGN_OR_RETURN(options.xsf_forces, kXsfForcesNames.Parse(FLAGS_xsf_forces));
   options.on_warning = WarnOfFile;
   return options;
 }

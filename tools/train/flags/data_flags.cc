@@ -220,7 +220,7 @@ absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs
   options.max_energy = selection.max_energy;
   options.max_forces = selection.max_forces;
   options.num_threads = options.preload.num_threads = ThreadsFromFlags();
-  ASSIGN_OR_RETURN(options.preload.preload, ParsePreload(FLAGS_preload));
+  ASSIGN_OR_RETURN(options.preload.preload, kPreloadNames.Parse(FLAGS_preload));
   absl::StatusOr<AtomicData> read = AtomicData::Read(inputs, options);
   if (absl::IsResourceExhausted(read.status())) return absl::InvalidArgumentError(read.status().message());
   ASSIGN_OR_RETURN(AtomicData data, std::move(read));

@@ -20,8 +20,8 @@
 #include "tools/common/flags/setting_flags.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
+#include "tools/train/flags/process_flags.h"
 
-DECLARE_string(strategy);
 DECLARE_bool(sync_batchnorm);
 
 namespace rutile {
@@ -136,7 +136,7 @@ int64_t EmbeddingHeightFromFlags() {
 
 absl::StatusOr<bool> ShardsFromFlags(const KgeShape& shape, const TrainerOptions& options) {
   if (options.communicator == nullptr) return false;
-  if (FLAGS_strategy == "tensor_parallel") {
+  if (ChosenStrategy() == Strategy::kTensorParallel) {
     if (!CanShard(shape.options)) {
       return absl::InvalidArgumentError(
           "--strategy=tensor_parallel: processes that divide the table of entities do not have the tails that "
@@ -146,7 +146,7 @@ absl::StatusOr<bool> ShardsFromFlags(const KgeShape& shape, const TrainerOptions
                                 {"sync_batchnorm"}));
     return true;
   }
-  if (FLAGS_strategy == "ddp" || FLAGS_sync_batchnorm || !CanShard(shape.options)) return false;
+  if (ChosenStrategy() == Strategy::kDdp || FLAGS_sync_batchnorm || !CanShard(shape.options)) return false;
   if (!CheckShardModel(options).ok()) return false;
   // Rows of heads and relations and their gradients, what fc gives and the slopes of v.
   const int64_t exchanged = 6 * options.batch_size * shape.dim();
@@ -210,7 +210,7 @@ void ResolveKgeFlags(const KgeOptions& model, const TrainerOptions& options, Fla
 }
 
 absl::Status RefuseKgeFlags() {
-  if (FLAGS_strategy == "tensor_parallel") {
+  if (ChosenStrategy() == Strategy::kTensorParallel) {
     return absl::InvalidArgumentError(
         "--strategy=tensor_parallel divides models of embeddings, for triples: on structures use ddp, which deals them "
         "out");

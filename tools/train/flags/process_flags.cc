@@ -25,9 +25,8 @@ DEFINE_string(
     "among the processes that torchrun, Slurm, Open MPI or --num_processes started; with tensor_parallel, the "
     "entities, relations and channels of an embedding model are; with single, the process trains alone. The default, "
     "auto, takes tensor_parallel on triples if that exchanges fewer numbers, else ddp.");
-DEFINE_validator(strategy, [](const char*, const std::string& value) {
-  return value == "auto" || value == "single" || value == "ddp" || value == "tensor_parallel";
-});
+DEFINE_validator(strategy,
+                 [](const char*, const std::string& value) { return rutile::kStrategyNames.Parse(value).ok(); });
 DEFINE_int32(
     num_processes, 1,
     "Number of processes to start on this machine, 1 to 1024. They train one model together, as --strategy "
@@ -58,13 +57,13 @@ absl::Status CheckSize(const std::optional<RankSettings>& settings) {
                                                    settings->launcher, " has started ", size,
                                                    " processes: leave the flag out under a launcher"));
   }
-  const bool together = FLAGS_strategy == "ddp" || FLAGS_strategy == "tensor_parallel";
+  const bool together = ChosenStrategy() == Strategy::kDdp || ChosenStrategy() == Strategy::kTensorParallel;
   if (together && size == 1 && FLAGS_num_processes == 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("--strategy=", FLAGS_strategy,
                      " needs several processes: give --num_processes, or start train by torchrun, srun or mpirun"));
   }
-  if (FLAGS_strategy == "single" && FLAGS_num_processes > 1) {
+  if (ChosenStrategy() == Strategy::kSingle && FLAGS_num_processes > 1) {
     return absl::InvalidArgumentError(
         "--strategy=single is one process, and --num_processes asks for more: leave one out");
   }
@@ -72,6 +71,8 @@ absl::Status CheckSize(const std::optional<RankSettings>& settings) {
 }
 
 }  // namespace
+
+Strategy ChosenStrategy() { return *kStrategyNames.Parse(FLAGS_strategy); }
 
 absl::StatusOr<std::unique_ptr<Communicator>> CommunicatorFromFlags(const ToolRun& run) {
   GlooOptions options;
@@ -87,7 +88,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> CommunicatorFromFlags(const ToolRu
     ASSIGN_OR_RETURN(const int status, RunLocalProcesses(run.command, processes));
     ExitTool(run, status);
   }
-  if (!settings.has_value() || FLAGS_strategy == "single") {
+  if (!settings.has_value() || ChosenStrategy() == Strategy::kSingle) {
     RETURN_IF_ERROR(
         RefuseFlags("where there is one process alone", {"dist_timeout", "dist_interface", "sync_batchnorm"}));
     return nullptr;
