@@ -29,14 +29,16 @@ void AddPolynomials(double x, double scale, double weight, int order, double* un
 
 // Adds the angular features of one set. neighbors: all those of an atom; those beyond set.cutoff are skipped.
 void AddAngular(const std::vector<Neighbor>& neighbors, const AngularSet& set, double* unweighted, double* weighted) {
+  // Each cutoff is computed once, not for each triplet: benchmarks compare kernels with this definition.
+  std::vector<double> cutoffs;
+  for (const Neighbor& a : neighbors) cutoffs.push_back(CosineCutoff(a.r, set.cutoff));
   for (size_t j = 0; j < neighbors.size(); ++j) {
     const Neighbor& a = neighbors[j];
     for (size_t k = j + 1; k < neighbors.size(); ++k) {
       const Neighbor& b = neighbors[k];
       if (a.r > set.cutoff || b.r > set.cutoff) continue;
       const double cosine = std::clamp(a.x * b.x + a.y * b.y + a.z * b.z, -1.0, 1.0);
-      AddPolynomials(cosine, CosineCutoff(a.r, set.cutoff) * CosineCutoff(b.r, set.cutoff), a.spin * b.spin, set.order,
-                     unweighted, weighted);
+      AddPolynomials(cosine, cutoffs[j] * cutoffs[k], a.spin * b.spin, set.order, unweighted, weighted);
     }
   }
 }

@@ -25,14 +25,19 @@ DescriptorCost::Part::Part(const ChebyshevOptions& options, AngularMethod method
     : radial_share(ShareWithin(options.rad_cutoff, list_cutoff)),
       angular_share(ShareWithin(options.ang_cutoff, list_cutoff)) {
   const int rows = options.rad_order + 1, order = options.ang_order, harmonics = (order + 1) * (order + 1);
-  const int sums = options.species.size() > 1 ? 2 : 1;  // with and without the weight of the species
-  const double fit = bytes == 8 ? 7 : 4;                // FMAs of the polynomial in f_c
-  const double cutoff = 2 + 2 + 2 * fit + 2;            // s, (1 - s) above 0, polynomial, square
+  // Sums with and without the weight of the species, which are made of sums by species: an atom has work for each of
+  // them, a pair the same work for any number of species.
+  const int sums = options.species.size() > 1 ? 2 : 1;
+  constexpr int kPolynomial = 3;              // a term of the recurrence, and its sum
+  constexpr int kHarmonic = 2;                // a product, and its sum
+  constexpr int kDerivative = 6;              // P and dP/dr, each with its coefficient
+  const double fit = bytes == 8 ? 7 : 4;      // FMAs of the polynomial in f_c
+  const double cutoff = 2 + 2 + 2 * fit + 2;  // s, (1 - s) above 0, polynomial, square
   const double cutoff_slope = cutoff + 2 * (fit - 1) + 2 + 4;
   // The terms count r_ij, its length and unit vector, and the Chebyshev recurrence.
-  features.radial = 5 + 1 + 1 + 3 + 9 + cutoff + 2 + (1 + sums) * rows;
-  vjp.radial = cutoff_slope + 2 + (2 + 2 * sums) * rows + 4 + 6 + 6;  // P, dP/dr, additions to j and to i
-  jvp.radial = cutoff_slope + 3 + 2 + (2 + 2 * sums) * rows + 3 + 5;
+  features.radial = 5 + 1 + 1 + 3 + 9 + cutoff + 2 + kPolynomial * rows;
+  vjp.radial = cutoff_slope + 2 + kDerivative * rows + 4 + 6 + 6;  // P, dP/dr, additions to j and to i
+  jvp.radial = cutoff_slope + 3 + 2 + kDerivative * rows + 3 + 5;
   if (method == AngularMethod::kTriplets) {
     const double polynomials = 3.0 * (order + 1);
     features.angular = cutoff;
@@ -51,9 +56,9 @@ DescriptorCost::Part::Part(const ChebyshevOptions& options, AngularMethod method
     tilted += (m == 0 ? 1 : 2) * (order - m);
   }
   const double powers = order > 0 ? 2 + 6 * (order - 1) : 0;
-  features.angular = cutoff + 2 + 1 + powers + degrees + sums * harmonics;
-  vjp.angular = cutoff_slope + 1 + powers + degrees + sums * (harmonics + tilted) + 14 * order + 20;
-  jvp.angular = cutoff_slope + 10 + 3 * powers + degrees + tilted / 2 + sums * (harmonics + tilted) + 2;
+  features.angular = cutoff + 2 + 1 + powers + degrees + kHarmonic * harmonics;
+  vjp.angular = cutoff_slope + 1 + powers + degrees + kHarmonic * (harmonics + tilted) + 14 * order + 20;
+  jvp.angular = cutoff_slope + 10 + 3 * powers + degrees + tilted / 2 + kHarmonic * (harmonics + tilted) + 2;
   features.atom = sums * (harmonics * 3 + rows) + 2 * sums * (rows + harmonics);
   vjp.atom = 2 * sums * harmonics + sums * (harmonics * 3 + rows * 4);
   jvp.atom = sums * (harmonics * 3 + rows) + sums * (4 * rows + 2 * harmonics);

@@ -24,6 +24,18 @@ TEST(DescriptorCostTest, RadialPartByHand) {
   EXPECT_EQ(cost.Features(1, 100), 100 * (19 + 14 + 2 + 48) + 38 + 68);
 }
 
+// Kernels sort the neighbors by species, so that a pair costs as much whatever the number of species.
+TEST(DescriptorCostTest, APairCostsTheSameForAnyNumberOfSpecies) {
+  ChebyshevOptions one = Options();
+  one.species = {14};
+  const DescriptorCost of_one(one, AngularMethod::kMoments, 8, 6), of_two(Options(), AngularMethod::kMoments, 8, 6);
+  const auto pairs = [](int64_t all, int64_t fewer) { return static_cast<double>(all - fewer); };
+  EXPECT_NEAR(pairs(of_one.Features(1, 2000), of_one.Features(1, 1000)),
+              pairs(of_two.Features(1, 2000), of_two.Features(1, 1000)), 2);
+  EXPECT_NEAR(pairs(of_one.Vjp(1, 2000), of_one.Vjp(1, 1000)), pairs(of_two.Vjp(1, 2000), of_two.Vjp(1, 1000)), 2);
+  EXPECT_NEAR(pairs(of_one.Jvp(1, 2000), of_one.Jvp(1, 1000)), pairs(of_two.Jvp(1, 2000), of_two.Jvp(1, 1000)), 2);
+}
+
 TEST(DescriptorCostTest, GrowsWithPairsAndAtoms) {
   const DescriptorCost cost(Options(), AngularMethod::kMoments, 8, 6);
   EXPECT_EQ(cost.Features(0, 0), 0);

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,11 +11,16 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
+#include "absl/base/const_init.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "lib/base/status_macros.h"
@@ -56,6 +62,39 @@ std::string Directory(absl::string_view path) {
   const size_t slash = path.rfind('/');
   if (slash == absl::string_view::npos) return ".";
   return std::string(slash == 0 ? absl::string_view("/") : path.substr(0, slash));
+}
+
+// What is between a file's name and the numbers of its temporary file.
+constexpr char kTemporary[] = ".tmp.";
+
+// Removes temporary files that processes which were killed have left of `name`. A file that is being written is locked,
+// by a process of whatever machine, and one of the last minute may be about to be. Each name is looked for once in a
+// process, because a folder may be large.
+void RemoveAbandoned(const std::string& name) {
+  static absl::Mutex mutex(absl::kConstInit);
+  static auto* const seen = new std::set<std::string>();
+  {
+    const absl::MutexLock lock(&mutex);
+    if (!seen->insert(name).second) return;
+  }
+  const std::string directory = Directory(name);
+  const std::string prefix = name.substr(name.find_last_of('/') + 1) + kTemporary;
+  DIR* const folder = ::opendir(directory.c_str());
+  if (folder == nullptr) return;
+  const auto close_folder = absl::MakeCleanup([folder] { ::closedir(folder); });
+  while (const dirent* const entry = ::readdir(folder)) {
+    const absl::string_view file = entry->d_name;
+    if (!absl::StartsWith(file, prefix) ||
+        file.find_first_not_of("0123456789.", prefix.size()) != absl::string_view::npos) {
+      continue;
+    }
+    const int fd = ::openat(::dirfd(folder), entry->d_name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) continue;
+    struct stat info;
+    const bool is_old = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_mtime + 60 < ::time(nullptr);
+    if (is_old && ::flock(fd, LOCK_EX | LOCK_NB) == 0) ::unlinkat(::dirfd(folder), entry->d_name, 0);
+    ::close(fd);
+  }
 }
 
 // The bytes that UnreadStandardInput gave back, if any.
@@ -168,11 +207,13 @@ absl::StatusOr<AtomicFile> AtomicFile::Create(absl::string_view path) {
     if (fd < 0) return ErrnoStatus(errno, name);
     return AtomicFile(name, "", fd);
   }
+  RemoveAbandoned(name);
   // The name is unique among the threads of this process and, with the process number, among processes.
   static std::atomic<int> counter{0};
-  std::string temporary = absl::StrCat(name, ".tmp.", ::getpid(), ".", counter.fetch_add(1));
+  std::string temporary = absl::StrCat(name, kTemporary, ::getpid(), ".", counter.fetch_add(1));
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return ErrnoStatus(errno, absl::StrCat("cannot write ", name));
+  ::flock(fd, LOCK_EX | LOCK_NB);  // tells others that this file is being written
   return AtomicFile(name, std::move(temporary), fd);
 }
 
@@ -218,6 +259,11 @@ absl::Status AtomicFile::Commit() {
   const ProfileScope scope(Stage::kWrite);  // waiting for the disk
   // A pipe or a terminal cannot be flushed to a device (EINVAL); a regular file must be flushed before it is renamed.
   if (!temporary_.empty() && ::fsync(fd_) != 0) return ErrnoStatus(errno, absl::StrCat("cannot write ", path_));
+  // A second descriptor holds the lock until the file has its name.
+  const int lock = temporary_.empty() ? -1 : ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+  const auto unlock = absl::MakeCleanup([lock] {
+    if (lock >= 0) ::close(lock);
+  });
   if (::close(std::exchange(fd_, -1)) != 0) return ErrnoStatus(errno, absl::StrCat("cannot write ", path_));
   if (temporary_.empty()) return absl::OkStatus();
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return ErrnoStatus(errno, absl::StrCat("cannot write ", path_));

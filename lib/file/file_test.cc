@@ -2,12 +2,14 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <thread>
@@ -206,6 +208,29 @@ TEST(AtomicFileTest, TwoWritersOfOneName) {
   ASSERT_TRUE(b->Commit().ok() && a->Commit().ok());
   EXPECT_EQ(Contents(directory + "/x"), "a");
   EXPECT_THAT(FilesIn(directory), ElementsAre("x"));
+}
+
+// What a killed process left goes when the file is written again. What is being written, is new, or only looks alike
+// stays.
+TEST(AtomicFileTest, RemovesWhatAKilledProcessLeft) {
+  const std::string directory = TestDirectory();
+  const auto make = [&](const std::string& name, int age) {
+    const std::string path = directory + "/" + name;
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT, 0666);
+    const timespec times[2] = {{::time(nullptr) - age, 0}, {::time(nullptr) - age, 0}};
+    EXPECT_EQ(::futimens(fd, times), 0);
+    return fd;
+  };
+  ::close(make("x.tmp.1.0", 1000));
+  ::close(make("x.tmp.77.12", 1000));
+  ::close(make("x.tmp.2.0", 1));
+  ::close(make("x.tmp.notes", 1000));
+  ::close(make("y.tmp.1.0", 1000));
+  const int written = make("x.tmp.3.0", 1000);
+  ASSERT_EQ(::flock(written, LOCK_EX | LOCK_NB), 0);
+  ASSERT_TRUE(WriteFileAtomically(directory + "/x", "new").ok());
+  EXPECT_THAT(FilesIn(directory), UnorderedElementsAre("x", "x.tmp.2.0", "x.tmp.notes", "y.tmp.1.0", "x.tmp.3.0"));
+  ::close(written);
 }
 
 TEST(AtomicFileTest, AppendFileFromItsStart) {

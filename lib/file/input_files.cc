@@ -13,6 +13,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/file.h"
@@ -147,6 +148,11 @@ absl::StatusOr<std::vector<std::string>> ExpandInputs(absl::Span<const std::stri
   std::vector<std::string> files;
   for (const InputFile& file : expander.files()) files.push_back(file.path);
   return files;
+}
+
+std::vector<std::string> SplitInputs(absl::string_view value) {
+  if (FileExists(value)) return {std::string(value)};
+  return absl::StrSplit(value, ',', absl::SkipEmpty());
 }
 
 }  // namespace rutile

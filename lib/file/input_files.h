@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 namespace rutile {
@@ -26,6 +27,10 @@ namespace rutile {
 // directory or list that gives nothing; "-" twice; no arguments; a set of shards that is not complete (see CheckShards
 // in lib/file/shards.h; shards in a list are not checked).
 absl::StatusOr<std::vector<std::string>> ExpandInputs(absl::Span<const std::string> arguments);
+
+// Returns the arguments in the value of a flag that takes several, with commas between: "a,b". A value that is itself
+// the name of a file or directory is one argument, whatever commas it has. Empty arguments are left out.
+std::vector<std::string> SplitInputs(absl::string_view value);
 
 }  // namespace rutile
 

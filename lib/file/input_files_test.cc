@@ -102,6 +102,13 @@ TEST_F(InputFilesTest, Errors) {
   EXPECT_EQ(ExpandInputs({"missing.xsf"}).status().code(), absl::StatusCode::kNotFound);
 }
 
+TEST_F(InputFilesTest, NamesMayHaveCommas) {
+  Write("a,b.xsf", "");
+  EXPECT_THAT(SplitInputs("a,b.xsf"), ElementsAre("a,b.xsf"));
+  EXPECT_THAT(SplitInputs("a.xsf,c.xsf,"), ElementsAre("a.xsf", "c.xsf"));
+  EXPECT_TRUE(SplitInputs("").empty());
+}
+
 TEST_F(InputFilesTest, ShardsAreInOrderAndAllThere) {
   ASSERT_TRUE(MakeDirectories("shards").ok());
   std::vector<std::string> all;

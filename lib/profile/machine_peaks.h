@@ -22,6 +22,7 @@ struct MachinePeaks {
   double memory_copy_all = 0;                       // bytes; read and written bytes both count
   double disk_write = 0, disk_read = 0;             // bytes; the page cache serves reads if it holds the file
   double seconds = 0;                               // duration of the measurement
+  double load = 0;                                  // other threads that wanted processors before it; -1: not known
   bool cached = false;
 };
 
@@ -33,10 +34,19 @@ struct PeakOptions {
   std::function<bool(int n, bool bf16)> matmul;
   std::string temporary_directory;  // for the disk test's file of 64 MiB; "": no disk test
   std::string cache_directory;      // "": no cache
+  bool again = false;               // measure, whatever the cache holds
+  double load = -1;                 // MachineLoad(), unless a test has another
 };
 
+// Returns how many threads wanted a processor in the last minute (the first number of /proc/loadavg); -1: not known.
+double MachineLoad();
+
+// True if other programs took so many of `processors` that peaks measured meanwhile are too low.
+bool IsBusy(double load, int processors);
+
 // Returns peaks from the cache if it has an entry for the same facts and the same measured parts, and measures them
-// otherwise. Errors of writing the cache or the temporary file, naming it.
+// otherwise. What was measured on a busy machine is measured again on a calmer one. Nothing makes a machine faster than
+// it is, so each peak is the highest of all measurements. Errors of writing the cache or the temporary file, naming it.
 absl::StatusOr<MachinePeaks> FindMachinePeaks(const MachineFacts& facts, const PeakOptions& options);
 
 // Returns a JSON object {"fma_fp32_one": ..., ...} with the names of MachinePeaks.

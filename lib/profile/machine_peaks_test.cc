@@ -80,6 +80,33 @@ TEST(MachinePeaksTest, SecondCallIsFromTheCache) {
   EXPECT_FALSE(FindMachinePeaks(facts, options)->cached);
 }
 
+TEST(MachinePeaksTest, WhatABusyMachineGaveIsMeasuredAgainAndTheHighestKept) {
+  const MachineFacts facts = FindMachineFacts();
+  const int processors = facts.machine.usable_processors;
+  PeakOptions options = Quick();
+  options.cache_directory = NewDirectory();
+  options.load = 4.0 * processors;
+  const absl::StatusOr<MachinePeaks> busy = FindMachinePeaks(facts, options);
+  ASSERT_TRUE(busy.ok()) << busy.status();
+  EXPECT_EQ(busy->load, options.load);
+  EXPECT_TRUE(IsBusy(busy->load, processors));
+  EXPECT_TRUE(FindMachinePeaks(facts, options)->cached) << "no calmer than before";
+  options.load = 0.1 * processors;
+  const absl::StatusOr<MachinePeaks> calm = FindMachinePeaks(facts, options);
+  ASSERT_TRUE(calm.ok()) << calm.status();
+  EXPECT_FALSE(calm->cached);
+  EXPECT_FALSE(IsBusy(calm->load, processors));
+  EXPECT_GE(calm->fma_fp32_all, busy->fma_fp32_all);
+  EXPECT_GE(calm->memory_read_one, busy->memory_read_one);
+  EXPECT_TRUE(FindMachinePeaks(facts, options)->cached);
+  options.again = true;
+  options.load = 4.0 * processors;
+  const absl::StatusOr<MachinePeaks> again = FindMachinePeaks(facts, options);
+  EXPECT_FALSE(again->cached);
+  EXPECT_EQ(again->load, calm->load) << "the peaks are those of the calm machine";
+  EXPECT_GE(again->fma_fp32_all, calm->fma_fp32_all);
+}
+
 TEST(MachinePeaksTest, DamagedEntryIsMeasuredAnew) {
   PeakOptions options = Quick();
   options.cache_directory = NewDirectory();

@@ -1,18 +1,30 @@
 #include "lib/tensorfile/tensor_reader.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/base/const_init.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/crc32c.h"
 #include "lib/file/file.h"
@@ -142,6 +154,69 @@ absl::StatusOr<TensorFile> Parse(absl::string_view bytes, const std::shared_ptr<
   return file;
 }
 
+// Opens a file. What a stream held is kept, because its bytes can be read only once.
+absl::StatusOr<FileContents> OpenFileOrStream(absl::string_view path) {
+  struct stat info;
+  const std::string name(path);
+  if (name != "-" && (::stat(name.c_str(), &info) != 0 || S_ISREG(info.st_mode))) return FileContents::Open(path);
+  static absl::Mutex mutex(absl::kConstInit);
+  static auto* const streams = new std::map<std::string, FileContents>();
+  const absl::MutexLock lock(&mutex);
+  const auto found = streams->find(name);
+  if (found != streams->end()) return found->second;
+  ASSIGN_OR_RETURN(FileContents contents, FileContents::Open(path));
+  return streams->emplace(name, std::move(contents)).first->second;
+}
+
+// Returns the descriptor that this process was given under a name: 0 for "-" and "/dev/stdin", 63 for "/dev/fd/63". -1
+// for other names, and for a descriptor of a file, which has a name of its own to be opened by.
+int GivenDescriptor(const std::string& name) {
+  int fd = -1;
+  absl::string_view number = name;
+  if (name == "-") return STDIN_FILENO;
+  if (name == "/dev/stdin") {
+    fd = STDIN_FILENO;
+  } else if (!(absl::ConsumePrefix(&number, "/dev/fd/") || absl::ConsumePrefix(&number, "/proc/self/fd/")) ||
+             !absl::SimpleAtoi(number, &fd)) {
+    return -1;
+  }
+  struct stat info;
+  return ::fstat(fd, &info) == 0 && !S_ISREG(info.st_mode) ? fd : -1;
+}
+
+// Returns the next bytes of a file, pipe or socket, up to `size`, without taking them. Waits until they are there, the
+// writer has gone, or a signal arrives. Of anything else: "".
+std::string Peek(int fd, size_t size) {
+  std::string bytes(size, '\0');
+  struct stat info;
+  if (::fstat(fd, &info) != 0) return "";
+  if (S_ISREG(info.st_mode)) {
+    const ssize_t n = ::pread(fd, bytes.data(), size, ::lseek(fd, 0, SEEK_CUR));
+    return bytes.substr(0, n < 0 ? 0 : n);
+  }
+  if (S_ISSOCK(info.st_mode)) {
+    const ssize_t n = ::recv(fd, bytes.data(), size, MSG_PEEK | MSG_WAITALL);
+    return bytes.substr(0, n < 0 ? 0 : n);
+  }
+  if (!S_ISFIFO(info.st_mode)) return "";
+  while (true) {
+    pollfd wait = {fd, POLLIN, 0};
+    if (::poll(&wait, 1, -1) < 0) return "";
+    int copy[2];
+    if (::pipe2(copy, O_CLOEXEC) != 0) return "";
+    const auto close = absl::MakeCleanup([&copy] {
+      ::close(copy[0]);
+      ::close(copy[1]);
+    });
+    ssize_t n = ::tee(fd, copy[1], size, SPLICE_F_NONBLOCK);
+    if (n > 0) n = ::read(copy[0], bytes.data(), n);
+    if (n >= static_cast<ssize_t>(size) || (wait.revents & POLLHUP) != 0 || n < 0) {
+      return bytes.substr(0, n < 0 ? 0 : n);
+    }
+    absl::SleepFor(absl::Milliseconds(1));  // the writer writes a few bytes at a time
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<TensorFile> ParseTensorFile(absl::string_view name, absl::string_view bytes,
@@ -153,7 +228,7 @@ absl::StatusOr<TensorFile> ParseTensorFile(absl::string_view name, absl::string_
 }
 
 absl::StatusOr<TensorFile> ReadTensorFile(absl::string_view path, const TensorReadOptions& options) {
-  ASSIGN_OR_RETURN(const FileContents contents, FileContents::Open(path));
+  ASSIGN_OR_RETURN(const FileContents contents, OpenFileOrStream(path));
   return ParseTensorFile(contents.path(), contents.data(), contents.owner(), options);
 }
 
@@ -166,12 +241,17 @@ absl::StatusOr<TensorFile> LookIntoTensorFile(absl::string_view path) {
 bool LooksLikeTensorFile(absl::string_view path) {
   const std::string name(path);
   struct stat info;
-  // Looking into a pipe would take its bytes away from the reader.
-  if (name == "-" || ::stat(name.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
-  char bytes[kLengthSize + 1];
-  std::ifstream file(name, std::ios::binary);
-  if (!file.read(bytes, sizeof(bytes))) return false;
-  const uint64_t length = HeaderLength(absl::string_view(bytes, kLengthSize));
+  std::string bytes;
+  const int fd = GivenDescriptor(name);
+  if (fd >= 0) {
+    bytes = Peek(fd, kLengthSize + 1);
+  } else if (::stat(name.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
+    bytes.resize(kLengthSize + 1);
+    std::ifstream file(name, std::ios::binary);
+    if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) return false;
+  }
+  if (bytes.size() <= kLengthSize) return false;
+  const uint64_t length = HeaderLength(bytes);
   return length >= 2 && length <= kMaxTensorHeader && bytes[kLengthSize] == '{';
 }
 

@@ -24,6 +24,7 @@ struct TensorReadOptions {
 // element size is copied). Errors start with the path and name the tensor and the rule: not a tensor file, truncated,
 // header too long or nested too deep, a name twice, an unknown dtype, a shape whose size overflows, offsets outside the
 // file, overlaps, holes, trailing bytes, a BOOL that is neither 0 nor 1 (these tensors are scanned), a wrong checksum.
+// A stream ("-", a pipe) is read once and kept in memory, so that it may be read again by its name.
 absl::StatusOr<TensorFile> ReadTensorFile(absl::string_view path, const TensorReadOptions& options = {});
 
 // Opens a file for its kind and metadata; the bytes of its tensors are not verified.
@@ -34,8 +35,9 @@ absl::StatusOr<TensorFile> LookIntoTensorFile(absl::string_view path);
 absl::StatusOr<TensorFile> ParseTensorFile(absl::string_view name, absl::string_view bytes,
                                            std::shared_ptr<const void> owner, const TensorReadOptions& options = {});
 
-// True if the file begins like a safetensors file (9 bytes are read); tools tell tensors from structures by it. False
-// for "-" and for files that cannot be opened.
+// True if the file begins like a safetensors file, by its first 9 bytes; tools tell tensors from structures by it. Of
+// standard input ("-") and of pipes that this process was given (/dev/stdin, process substitution) these bytes are
+// awaited, but not taken. False for files that cannot be opened and for named pipes, which could not be opened again.
 bool LooksLikeTensorFile(absl::string_view path);
 
 }  // namespace rutile

@@ -247,6 +247,31 @@ TEST(ReadTensorFileTest, NamedPipe) {
   EXPECT_EQ(file->tensors.size(), 2);
 }
 
+// A pipe that the process was given is looked into without taking its bytes, and may be read by its name repeatedly.
+TEST(LooksLikeTensorFileTest, LooksIntoAPipeThatItWasGiven) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const std::string name = absl::StrCat("/dev/fd/", ends[0]);
+  std::thread writer([&] { WriteSlowly(ends[1], SmallFile()); });
+  EXPECT_TRUE(LooksLikeTensorFile(name));
+  EXPECT_TRUE(LooksLikeTensorFile(name));
+  for (int time = 0; time < 2; ++time) {
+    const auto file = ReadTensorFile(name);
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_EQ(file->tensors.size(), 2);
+  }
+  writer.join();
+  ::close(ends[0]);
+  for (const std::string& text : {std::string("2\nProperties"), std::string("ab"), std::string()}) {
+    ASSERT_EQ(::pipe(ends), 0);
+    WriteSlowly(ends[1], text);
+    EXPECT_FALSE(LooksLikeTensorFile(absl::StrCat("/dev/fd/", ends[0]))) << text;
+    std::string read(100, ' ');
+    EXPECT_EQ(::read(ends[0], read.data(), read.size()), static_cast<ssize_t>(text.size())) << "nothing was taken";
+    ::close(ends[0]);
+  }
+}
+
 TEST(LooksLikeTensorFileTest, LooksAtNineBytes) {
   const std::string path = ::testing::TempDir() + "/looks";
   const auto looks = [&](const std::string& bytes) {

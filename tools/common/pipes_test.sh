@@ -5,7 +5,10 @@ featurize=$PWD/tools/featurize/featurize
 cache=$PWD/tools/cache-neighbors/cache-neighbors
 evaluate=$PWD/tools/evaluate/evaluate
 tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
-model=$PWD/testdata/compat/unreleased/energies/run/best.safetensors
+testdata=$PWD/testdata/compat/unreleased
+model=$testdata/energies/run/best.safetensors
+untrained=$PWD/lib/kge/model/untrained_model
+diff=$PWD/lib/tensorfile/diff
 . tools/common/tool_test.sh
 cd "$TEST_TMPDIR" || exit 1
 
@@ -23,6 +26,39 @@ makes_nothing f.safetensors "$empty" "$featurize" $flags --output=f.safetensors 
 makes_nothing n.safetensors "$empty" "$cache" $flags --output=n.safetensors - < /dev/null
 expect_error 1 "$empty" "$evaluate" "$model" - < /dev/null
 expect_error 1 'standard input: an empty list' "$featurize" $flags --output=f.safetensors list:- < /dev/null
+
+# Tensor files come through pipes, too, and say the same. A pipe is looked into without taking its first bytes.
+features=$testdata/features.safetensors
+neighbors=$testdata/neighbors.safetensors
+succeeds "$evaluate" "$model" "$features"
+mv stdout expected
+succeeds "$evaluate" "$model" - < "$features"
+cmp expected stdout || fail "features from standard input"
+succeeds "$evaluate" "$model" - < <(cat "$features")
+cmp expected stdout || fail "features from a pipe"
+succeeds "$evaluate" "$model" <(head -c 3 "$features"; sleep 0.1; tail -c +4 "$features")
+cmp expected stdout || fail "features from a slow pipe"
+succeeds "$evaluate" "$model" - < <(cat "$tio2")
+mv stdout expected
+succeeds "$evaluate" "$model" "$tio2"
+cmp expected stdout || fail "structures from a pipe"
+succeeds "$featurize" --output=from-file.safetensors "$neighbors"
+succeeds "$featurize" --output=from-pipe.safetensors - < <(cat "$neighbors")
+"$diff" from-file.safetensors from-pipe.safetensors || fail "features of neighbors from a pipe"
+
+# So do triples.
+printf 'a\tr\tb\nb\tr\tc\nc\tr\ta\nb\ts\ta\n' > t.txt
+succeeds "$featurize" --train=t.txt --test=t.txt --output=t.safetensors
+succeeds "$untrained" t.safetensors m.safetensors distmult dettmers 4 2 1 1-N
+succeeds "$evaluate" m.safetensors t.safetensors
+mv stdout expected
+succeeds "$evaluate" m.safetensors - < <(cat t.safetensors)
+cmp expected stdout || fail "triples from standard input"
+succeeds "$evaluate" m.safetensors <(cat t.safetensors)
+cmp expected stdout || fail "triples from a pipe"
+succeeds "$cache" --output=known.safetensors t.safetensors
+succeeds "$cache" --output=piped.safetensors - < <(cat t.safetensors)
+"$diff" known.safetensors piped.safetensors || fail "known tails of triples from a pipe"
 
 # Standard output is no directory.
 expect_error 1 'output_dir=-: standard output cannot be a directory' "$evaluate" --output_dir=- "$model" "$tio2"

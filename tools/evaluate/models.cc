@@ -34,8 +34,7 @@ absl::Status RefuseTriples(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<Models> ReadModels(const std::string& argument) {
-  std::vector<std::string> arguments = {argument};
-  if (!FileExists(argument)) arguments = absl::StrSplit(argument, ',', absl::SkipEmpty());
+  const std::vector<std::string> arguments = SplitInputs(argument);
   for (const std::string& path : arguments) {
     const std::string best = absl::StrCat(path, "/best.safetensors");
     if (!FileExists(best)) continue;

@@ -200,7 +200,7 @@ absl::StatusOr<BuildGraphOptions> BuildGraphOptionsFromFlags(const ToolRun& run)
   const std::pair<const std::string*, std::vector<std::string>*> splits[] = {
       {&FLAGS_train, &options.train}, {&FLAGS_valid, &options.valid}, {&FLAGS_test, &options.test}};
   for (const auto& [flag, paths] : splits) {
-    if (!flag->empty()) *paths = absl::StrSplit(*flag, ',');
+    *paths = SplitInputs(*flag);
   }
   const bool has_splits = !options.train.empty() || !options.valid.empty() || !options.test.empty();
   if (has_splits && !run.args.empty()) {

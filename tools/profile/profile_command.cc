@@ -17,6 +17,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/file/file.h"
 #include "lib/profile/machine_facts.h"
+#include "lib/profile/machine_peaks.h"
 #include "lib/profile/record.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/profile/child_process.h"
@@ -80,11 +81,44 @@ absl::Status WriteFiles(const CommandProfile& run, const MachinePeaks& peaks, co
   return absl::OkStatus();
 }
 
-absl::Status Show(const CommandProfile& run, const std::string& records, const ProfileRecord* lengthened,
+// Returns the peaks of this machine, and warns if they may be too low. load: of the machine before the command.
+absl::StatusOr<MachinePeaks> PeaksOfMachine(const MachineFacts& facts, double load, bool again) {
+  PeakOptions options;
+  options.matmul = ProductOnAllProcessors(std::max(1, facts.machine.usable_processors));
+  options.cache_directory = CacheDirectory();
+  options.temporary_directory = TemporaryDirectory();
+  options.load = load;
+  options.again = again;
+  ASSIGN_OR_RETURN(const MachinePeaks peaks, FindMachinePeaks(facts, options));
+  if (IsBusy(peaks.load, facts.machine.usable_processors)) {
+    PrintWarning(absl::StrFormat(
+        "the machine's peaks were measured at a load of %.1f on %d processors and may be too low; profile --machine "
+        "--measure_peaks measures them again",
+        peaks.load, facts.machine.usable_processors));
+  }
+  return peaks;
+}
+
+// True if a stage computes faster than the machine is said to. (Memory is another matter: data may stay in caches.)
+bool ExceedsPeaks(const CommandProfile& run, const MachinePeaks& peaks) {
+  for (const ProfileRecord& record : run.records) {
+    for (const StageRow& row : MakeStageTable(record, peaks).rows) {
+      if (!row.roofline.memory_is_limit && row.roofline.share > 1.02 && row.self_s > 0.05) return true;
+    }
+  }
+  return false;
+}
+
+absl::Status Show(const CommandProfile& run, double load, const std::string& records, const ProfileRecord* lengthened,
                   const CommandOptions& options) {
   MachinePeaks peaks;
   if (options.peaks && !run.records.empty()) {
-    const absl::StatusOr<MachinePeaks> found = PeaksOfMachine(FindMachineFacts());
+    const MachineFacts facts = FindMachineFacts();
+    absl::StatusOr<MachinePeaks> found = PeaksOfMachine(facts, load, options.measure_peaks);
+    if (found.ok() && found->cached && ExceedsPeaks(run, *found)) {
+      PrintMessage("a stage computes faster than this machine was measured to: its peaks are measured again");
+      found = PeaksOfMachine(facts, load, /*again=*/true);
+    }
     if (found.ok()) {
       peaks = *found;
     } else {
@@ -120,14 +154,6 @@ std::string WithoutRecord(const ChildResult& child, const std::string& command) 
 
 }  // namespace
 
-absl::StatusOr<MachinePeaks> PeaksOfMachine(const MachineFacts& facts) {
-  PeakOptions options;
-  options.matmul = ProductOnAllProcessors(std::max(1, facts.machine.usable_processors));
-  options.cache_directory = CacheDirectory();
-  options.temporary_directory = TemporaryDirectory();
-  return FindMachinePeaks(facts, options);
-}
-
 void ReadRecords(const std::string& directory, CommandProfile* run) {
   for (const std::string& path : JsonFiles(directory)) {
     const std::string name = path.substr(path.rfind('/') + 1);
@@ -150,6 +176,7 @@ absl::Status ProfileCommand(const std::vector<std::string>& command, const Comma
   child_options.environment = {{kProfileDirectoryVariable, scratch.path()}};
   child_options.max_time = options.max_time;
   child_options.output_to_messages = options.tsv;
+  const double load = MachineLoad();  // the command itself is no other program
   ASSIGN_OR_RETURN(const ChildResult child, RunChild(command, child_options));
   *exit_status = child.exit_status;
 
@@ -170,7 +197,7 @@ absl::Status ProfileCommand(const std::vector<std::string>& command, const Comma
   }
   // A command that we ended, and whose tool ended as it should after a signal, has not failed.
   if (child.cut && child.exit_status == 128 + SIGTERM && !run.records.empty()) *exit_status = 0;
-  return Show(run, scratch.path(), lengthened, options);
+  return Show(run, load, scratch.path(), lengthened, options);
 }
 
 absl::Status ShowRecords(const std::string& directory, const CommandOptions& options) {
@@ -188,12 +215,12 @@ absl::Status ShowRecords(const std::string& directory, const CommandOptions& opt
   }
   run.wall_s = static_cast<double>(end_ns - run.records.front().start_unix_ns) / 1e9;
   run.command = {absl::StrCat("(records of ", directory, ")")};
-  return Show(run, directory, /*lengthened=*/nullptr, options);
+  return Show(run, MachineLoad(), directory, /*lengthened=*/nullptr, options);
 }
 
-absl::Status ShowMachine() {
+absl::Status ShowMachine(bool measure_peaks) {
   const MachineFacts facts = FindMachineFacts();
-  ASSIGN_OR_RETURN(const MachinePeaks peaks, PeaksOfMachine(facts));
+  ASSIGN_OR_RETURN(const MachinePeaks peaks, PeaksOfMachine(facts, MachineLoad(), measure_peaks));
   std::cout << "name\tvalue\tunit\n";
   const auto text = [](const char* name, const std::string& value, const char* unit = "") {
     std::cout << name << "\t" << value << "\t" << unit << "\n";
@@ -225,6 +252,7 @@ absl::Status ShowMachine() {
   rate("memory_copy_all", peaks.memory_copy_all, "GB/s");
   rate("disk_write", peaks.disk_write, "GB/s");
   rate("disk_read", peaks.disk_read, "GB/s");
+  if (peaks.load >= 0) text("load_when_measured", absl::StrFormat("%.1f", peaks.load));
   for (const std::string& warning : facts.warnings) PrintWarning(warning);
   return absl::OkStatus();
 }

@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "lib/profile/machine_peaks.h"
 #include "tools/profile/pages/profile_page.h"
 
 namespace rutile {
@@ -20,6 +18,7 @@ struct CommandOptions {
   std::string output_dir;  // for report.html, trace.json, stages.tsv, records/; empty: none
   bool tsv = false;        // write the table to standard output, and the command's standard output to standard error
   bool peaks = true;       // measure the machine's peaks, if they are not known yet
+  bool measure_peaks = false;  // measure them although they are known
   int max_stages = 12;
 };
 
@@ -33,11 +32,9 @@ absl::Status ShowRecords(const std::string& directory, const CommandOptions& opt
 // Reads the records of a directory, sorted by start; a record that cannot be read becomes a note.
 void ReadRecords(const std::string& directory, CommandProfile* run);
 
-// Returns the peaks of this machine, from this user's cache or measured (three seconds).
-absl::StatusOr<MachinePeaks> PeaksOfMachine(const MachineFacts& facts);
-
-// Prints the machine's facts and peaks as TSV: name, value, unit.
-absl::Status ShowMachine();
+// Prints the machine's facts and peaks as TSV: name, value, unit. The peaks are those of this user's cache or, where it
+// has none or measure_peaks, measured.
+absl::Status ShowMachine(bool measure_peaks);
 
 }  // namespace rutile
 

@@ -17,6 +17,7 @@
 #include "lib/base/version.h"
 #include "lib/file/file.h"
 #include "lib/machine/parallel_for.h"
+#include "lib/profile/machine_peaks.h"
 #include "tools/common/run/flag_file.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/profile/pages/stage_table.h"
@@ -100,6 +101,10 @@ std::string PairsText(const TuneResult& result) {
 
 std::string Summary(const TuneCandidates& candidates, const TuneResult& result, Effect allow) {
   std::string text;
+  const bool nothing_measured =
+      std::none_of(result.outcomes.begin(), result.outcomes.end(),
+                   [](const TuneOutcome& outcome) { return outcome.state == State::kMeasured; });
+  if (nothing_measured) return "suggested: nothing, because nothing was measured: give a longer --time_budget\n";
   if (result.recommended.empty()) {
     text = "suggested: the flags as they are; nothing that keeps the result gains more than the trials differ\n";
     if (allow != Effect::kSame) text = "suggested: the flags as they are; nothing gains more than the trials differ\n";
@@ -172,6 +177,13 @@ absl::Status Tune(const std::vector<std::string>& command, const TuneModeOptions
   ASSIGN_OR_RETURN(const TrialResult first, runner.Run({}, std::clamp(options.budget_s / 60, 0.3, 2.0)));
   PrintMessage(absl::StrFormat("as given: %s examples/s; a trial takes %.1f s beside its training",
                                WithPrefix(first.examples_per_s), first.overhead_s));
+  const double load = MachineLoad();
+  if (IsBusy(load, AvailableProcessors())) {
+    PrintWarning(absl::StrFormat(
+        "other programs want processors (a load of %.1f on %d): gains are less certain, and settings that use more "
+        "threads look worse than they are",
+        load, AvailableProcessors()));
+  }
   const TuneCandidates candidates = ListCandidates(LookAtInputs(train.inputs()), first.settings, AvailableProcessors());
   std::vector<TuneChoice> choices;
   for (const TuneCandidate& candidate : candidates.tried) {

@@ -279,7 +279,7 @@ absl::Status SetShares(TracinFlags* flags) {
 
 absl::StatusOr<std::vector<std::string>> Files(const std::string& text) {
   if (text.empty()) return std::vector<std::string>();
-  return ExpandInputs(std::vector<std::string>(absl::StrSplit(text, ',', absl::SkipEmpty())));
+  return ExpandInputs(SplitInputs(text));
 }
 
 absl::Status SetTests(TracinFlags* flags) {

@@ -43,8 +43,7 @@ const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
 absl::StatusOr<std::vector<std::string>> Expand(const char* flag, const std::string& value) {
   if (value.empty()) return std::vector<std::string>();
-  const std::vector<std::string> words = absl::StrSplit(value, ',');
-  absl::StatusOr<std::vector<std::string>> files = ExpandInputs(words);
+  absl::StatusOr<std::vector<std::string>> files = ExpandInputs(SplitInputs(value));
   if (!files.ok()) return absl::InvalidArgumentError(absl::StrCat("--", flag, ": ", files.status().message()));
   if (std::find(files->begin(), files->end(), "-") != files->end()) {
     return absl::InvalidArgumentError(absl::StrCat(

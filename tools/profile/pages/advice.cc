@@ -89,6 +89,15 @@ class Checks {
   std::string Flag(const char* name) const { return CommandFlag(record_.command, name); }
   double Share(Stage stage) const { return ShareOfStage(table_, stage); }
 
+  bool TrainsEmbeddings() const {
+    for (const StageRow& row : table_.rows) {
+      for (const Stage stage : {Stage::kEmbedding, Stage::kScores, Stage::kGraph}) {
+        if (row.name == StageName(stage)) return true;
+      }
+    }
+    return false;
+  }
+
   void CheckTraining() {
     CheckWaiting();
     const double validation = ShareOfTree(table_, Stage::kValidation);
@@ -213,7 +222,8 @@ class Checks {
         if (row.main && row.name == StageName(stage)) allocations += std::max<int64_t>(0, row.allocations);
       }
       const int64_t calls = CallsOf(table_, stage);
-      if (calls >= 20 && allocations > 10 * calls) {
+      // Embeddings have no presets, and train refuses the flag for them.
+      if (calls >= 20 && allocations > 10 * calls && !TrainsEmbeddings()) {
         Say("allocations",
             "--compile_mode=compile with --compile_preset=reduce-overhead takes memory before the first step",
             absl::StrFormat("%s allocates %d times a call", StageName(stage), allocations / calls));

@@ -26,9 +26,24 @@ std::string CommandFlag(const std::vector<std::string>& command, absl::string_vi
   return found;
 }
 
+bool RoundsInMixedPrecision(Stage stage) {
+  switch (stage) {
+    case Stage::kForward:
+    case Stage::kBackward:
+    case Stage::kStep:
+    case Stage::kNetwork:
+    case Stage::kTangents:
+    case Stage::kFc:
+    case Stage::kScores:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Roof RoofOf(const ProfileRecord& record, const MachinePeaks& peaks, Stage stage) {
   const std::string precision = CommandFlag(record.command, "precision");
-  const bool rounded = stage == Stage::kRoundedScores || precision == "bf16-mixed";
+  const bool rounded = stage == Stage::kRoundedScores || (precision == "bf16-mixed" && RoundsInMixedPrecision(stage));
   const bool fp64 = precision == "fp64";
   const bool one = record.cpu_s <= 1.2 * record.data.wall_s;
   Roof roof;

@@ -20,9 +20,13 @@ struct Roof {
   std::string what;  // "fp32, 2 processors"; "fp64", "bf16"
 };
 
-// Returns the roof for a process: that of one processor if it kept no more than 1.2 busy (cpu_s by wall_s), else of
-// all. It is the roof of fp64 if its command says --precision=fp64, of bf16 products for bf16-mixed and for stages that
-// round by themselves, else of fp32.
+// True for the stages whose products --precision=bf16-mixed rounds. The others, such as convolution, validation and
+// descriptors, compute in fp32 there, too.
+bool RoundsInMixedPrecision(Stage stage);
+
+// Returns the roof for a stage of a process: that of one processor if it kept no more than 1.2 busy (cpu_s by wall_s),
+// else of all. It is the roof of fp64 if its command says --precision=fp64, of bf16 products for stages that round by
+// themselves or by bf16-mixed, else of fp32.
 Roof RoofOf(const ProfileRecord& record, const MachinePeaks& peaks, Stage stage = Stage::kOther);
 
 // The position of a stage under its roof.

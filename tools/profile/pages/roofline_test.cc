@@ -68,10 +68,14 @@ TEST(RooflineTest, MixedPrecisionIsLimitedByProductsInBf16) {
   MachinePeaks peaks = Peaks();
   peaks.fma_fp32_all = 100e9;
   peaks.matmul_bf16 = 3000e9;
-  EXPECT_EQ(RoofOf(record, peaks).flop, 3000e9);
-  EXPECT_EQ(RoofOf(record, peaks).what, "bf16, 2 processors");
+  EXPECT_EQ(RoofOf(record, peaks, Stage::kNetwork).flop, 3000e9);
+  EXPECT_EQ(RoofOf(record, peaks, Stage::kNetwork).what, "bf16, 2 processors");
+  // Convolutions, validations and descriptors are not rounded.
+  for (const Stage stage : {Stage::kConv, Stage::kValidation, Stage::kDescriptor, Stage::kOther}) {
+    EXPECT_EQ(RoofOf(record, peaks, stage).flop, 100e9) << StageName(stage);
+  }
   record.cpu_s = 1;
-  EXPECT_EQ(RoofOf(record, peaks).flop, 1500e9);
+  EXPECT_EQ(RoofOf(record, peaks, Stage::kNetwork).flop, 1500e9);
   // Stages that round by themselves have the roof of bf16.
   record.command = {"evaluate"};
   EXPECT_EQ(RoofOf(record, peaks, Stage::kScores).what, "fp32, 1 processor");
@@ -80,8 +84,8 @@ TEST(RooflineTest, MixedPrecisionIsLimitedByProductsInBf16) {
   // The peak of bf16 is not used if it is not measured, or no faster.
   for (const double products : {0.0, 20e9}) {
     peaks.matmul_bf16 = products;
-    EXPECT_EQ(RoofOf(record, peaks).flop, 50e9);
-    EXPECT_EQ(RoofOf(record, peaks).what, "fp32, 1 processor");
+    EXPECT_EQ(RoofOf(record, peaks, Stage::kNetwork).flop, 50e9);
+    EXPECT_EQ(RoofOf(record, peaks, Stage::kNetwork).what, "fp32, 1 processor");
   }
 }
 

@@ -94,7 +94,12 @@ StageTable MakeStageTable(const ProfileRecord& record, const MachinePeaks& peaks
   StageTable table;
   table.wall_s = record.data.wall_s;
   table.roof = RoofOf(record, peaks);
-  table.rounded_roof = RoofOf(record, peaks, Stage::kRoundedScores);
+  for (int s = 0; s < kNumStages; ++s) {
+    const auto stage = static_cast<Stage>(s);
+    if (stage == Stage::kRoundedScores || RoundsInMixedPrecision(stage)) {
+      table.roofs[stage] = RoofOf(record, peaks, stage);
+    }
+  }
   table.rows = MergedRows(record);
   GatherCounters(&table.rows);
   for (StageRow& row : table.rows) {

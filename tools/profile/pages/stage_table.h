@@ -38,11 +38,16 @@ struct StageTable {
   double wall_s = 0;
   double stages_s = 0;         // sum over the main thread's stages: wall_s up to rounding
   double other_s = 0;          // main thread's time in no scope
-  Roof roof, rounded_roof;     // roofs of stages, and of those that round to bfloat16 by themselves
+  Roof roof;                   // of stages that do not round to 16 bits
   std::vector<StageRow> rows;  // the main thread's by self_s, the largest first; then the others' in the same order
 
+  std::map<Stage, Roof> roofs;  // of stages that round
+
   const Roof& RoofOf(const StageRow& row) const {
-    return row.name == StageName(Stage::kRoundedScores) ? rounded_roof : roof;
+    for (const auto& [stage, its] : roofs) {
+      if (row.name == StageName(stage)) return its;
+    }
+    return roof;
   }
 };
 

@@ -110,8 +110,12 @@ class Search {
     RETURN_IF_ERROR(Screen());
     RETURN_IF_ERROR(Halve());
     RETURN_IF_ERROR(Combine());
-    RETURN_IF_ERROR(Confirm());
-    return Save();
+    // What is recommended is measured as a whole, in the last stage, so that its gain is no product of estimates.
+    if (!result_.recommended.empty()) {
+      RETURN_IF_ERROR(AddThrift());
+      RETURN_IF_ERROR(Confirm());
+    }
+    return result_.recommended.empty() ? ThriftAlone() : absl::OkStatus();
   }
 
   absl::Status Screen() {
@@ -261,16 +265,49 @@ class Search {
       for (const int chosen : result_.recommended) {
         if (choices_[chosen].dimension == choices_[c].dimension) return -1;
       }
-      return outcome.gain > 0.8 ? static_cast<int>(c) : -1;
+      // Beside faster settings it may be no slower, even if it is beside the given ones.
+      return outcome.gain > 0.8 || !result_.recommended.empty() ? static_cast<int>(c) : -1;
     }
     return -1;
   }
 
+  // True if the thrifty choice is no slower in pairs of runs.
+  bool SavesForNothing(const std::vector<double>& gains) const {
+    const bool wins_once = std::any_of(gains.begin(), gains.end(), [](double gain) { return gain >= 1; });
+    return wins_once && Median(gains) * options_.min_gain >= 1;
+  }
+
+  // Adds the thrifty choice to the recommended ones, if they are as fast with it.
+  absl::Status AddThrift() {
+    const int c = Thrifty();
+    if (c < 0) return absl::OkStatus();
+    const TuneFlags faster = FlagsOf(result_.recommended);
+    TuneFlags with = faster;
+    with.insert(with.end(), choices_[c].flags.begin(), choices_[c].flags.end());
+    ASSIGN_OR_RETURN(const std::vector<double> gains, Pairs(with, faster, kThriftyPairs, 0.35 * Left()));
+    if (!SavesForNothing(gains)) return absl::OkStatus();
+    result_.recommended.push_back(c);
+    result_.recommended_gain *= Median(gains);
+    return absl::OkStatus();
+  }
+
+  // Recommends the thrifty choice alone, if it is as fast as the run as given.
+  absl::Status ThriftAlone() {
+    const int c = Thrifty();
+    if (c < 0) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::vector<double> gains, Pairs(choices_[c].flags, {}, kThriftyPairs, Left()));
+    if (!SavesForNothing(gains)) return absl::OkStatus();
+    result_.only_thrifty = result_.confirmed = true;
+    result_.pairs = gains;
+    result_.recommended = {c};
+    result_.recommended_gain = Median(gains);
+    return absl::OkStatus();
+  }
+
   absl::Status Confirm() {
     std::vector<int>& chosen = result_.recommended;
-    if (chosen.empty()) return absl::OkStatus();
     const TuneFlags flags = FlagsOf(chosen);
-    ASSIGN_OR_RETURN(result_.pairs, Pairs(flags, {}, kMostPairs, (Thrifty() >= 0 ? 0.65 : 1.0) * Left()));
+    ASSIGN_OR_RETURN(result_.pairs, Pairs(flags, {}, kMostPairs, Left()));
     const std::vector<double>& gains = result_.pairs;
     if (gains.empty()) return absl::OkStatus();
     result_.confirmed = true;
@@ -281,23 +318,6 @@ class Search {
       chosen.clear();
       result_.recommended_gain = 1;
     }
-    return absl::OkStatus();
-  }
-
-  absl::Status Save() {
-    const int c = Thrifty();
-    if (c < 0) return absl::OkStatus();
-    const TuneFlags faster = FlagsOf(result_.recommended);
-    TuneFlags with = faster;
-    with.insert(with.end(), choices_[c].flags.begin(), choices_[c].flags.end());
-    ASSIGN_OR_RETURN(const std::vector<double> gains, Pairs(with, faster, kThriftyPairs, Left()));
-    const bool wins_once = std::any_of(gains.begin(), gains.end(), [](double gain) { return gain >= 1; });
-    if (!wins_once || Median(gains) * options_.min_gain < 1) return absl::OkStatus();
-    result_.only_thrifty = result_.recommended.empty();
-    if (result_.only_thrifty) result_.pairs = gains;
-    result_.recommended.push_back(c);
-    result_.recommended_gain *= Median(gains);
-    result_.confirmed = true;
     return absl::OkStatus();
   }
 

@@ -84,7 +84,7 @@ absl::Status RefuseOthers(const std::string& why, std::initializer_list<const Na
 
 absl::StatusOr<std::vector<std::string>> Files(const std::string& text) {
   if (text.empty()) return std::vector<std::string>();
-  return ExpandInputs(std::vector<std::string>(absl::StrSplit(text, ',', absl::SkipEmpty())));
+  return ExpandInputs(SplitInputs(text));
 }
 
 absl::StatusOr<std::vector<Removal>> ParseRemovals(const std::string& text) {
