@@ -107,6 +107,22 @@ RANK=1 WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
 rank 0 --output_dir=paths || fail "the same data under another path: $(cat rank0.err)"
 wait $! || fail "the same data under another path, rank 1: $(cat rank1.err)"
 
+# A torchrun that is killed leaves its processes behind, which write the checkpoint and end.
+port=$((port + 1))
+TORCHELASTIC_RUN_ID=test WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port bash -c "
+  for rank in 0 1; do
+    RANK=\$rank $train $options --threads=1 --max_epochs=100000 --output_dir=left set.extxyz > left\$rank.err 2>&1 &
+    echo \$! >> left.pids
+  done
+  wait" &
+for _ in $(seq 600); do [ "$(cat left/log.tsv 2> /dev/null | wc -l)" -gt 3 ] && break; sleep 0.1; done
+kill -KILL $!
+while read -r process; do
+  for _ in $(seq 300); do kill -0 "$process" 2> /dev/null || break; sleep 0.1; done
+  kill -KILL "$process" 2> /dev/null && fail "a process goes on without its launcher"
+done < left.pids
+expect_line 'the checkpoint is' left0.err
+
 # Processes that train starts itself listen on the loopback interface alone, if at all.
 # listening PID...: the addresses, in hexadecimal, on which the processes listen.
 listening() {

@@ -1,6 +1,7 @@
 #include "tools/train/flags/process_flags.h"
 
 #include <gflags/gflags.h>
+#include <sys/prctl.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -93,6 +94,9 @@ absl::StatusOr<std::unique_ptr<Communicator>> CommunicatorFromFlags(const ToolRu
         RefuseFlags("where there is one process alone", {"dist_timeout", "dist_interface", "sync_batchnorm"}));
     return nullptr;
   }
+  // A torchrun that is killed, or ends by a signal that it does not forward, leaves its processes behind. They then
+  // write the checkpoint and end, as after TERM.
+  if (std::getenv("TORCHELASTIC_RUN_ID") != nullptr) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   SetMessageRank(settings->rank);
   std::signal(SIGPIPE, SIG_IGN);  // what is sent to a process that has gone is an error, which says so
   int processors = 1;
