@@ -127,6 +127,43 @@ std::string Figures(const ErrorSummary& summary, int64_t n, const ErrorPlotOptio
                       FormatFigure(summary.largest), " ", options.error_unit, "; ", FormatCount(n), " ", options.items);
 }
 
+// How many values lie where, behind points that are a choice of them: level k has the cells of 10^k to 10^(k+1) values.
+constexpr int kDensityLevels = 5, kDensityCells = 60;
+constexpr const char* kDensityColors[kDensityLevels] = {"#e9eef4", "#cbd7e4", "#a8bbd0", "#839db9", "#5f7f9f"};
+
+// Adds the cells of a panel as data of the script, and what draws them to `plots`.
+void AddDensity(absl::string_view name, absl::Span<const double> x, absl::Span<const double> y, AxisRange x_range,
+                AxisRange y_range, PlotScript* script, std::vector<std::string>* plots) {
+  const double width = (x_range.high - x_range.low) / kDensityCells,
+               height = (y_range.high - y_range.low) / kDensityCells;
+  const auto cell = [](double value, double low, double size) {
+    return std::clamp(static_cast<int>((value - low) / size), 0, kDensityCells - 1);
+  };
+  std::vector<int64_t> counts(kDensityCells * kDensityCells);
+  for (size_t i = 0; i < x.size(); ++i) {
+    ++counts[cell(y[i], y_range.low, height) * kDensityCells + cell(x[i], x_range.low, width)];
+  }
+  // [level][column: center, then low and high, of x and of y]
+  std::array<std::array<std::vector<double>, 6>, kDensityLevels> cells;
+  for (int c = 0; c < kDensityCells * kDensityCells; ++c) {
+    if (counts[c] == 0) continue;
+    const int level = std::min(kDensityLevels - 1, static_cast<int>(std::log10(static_cast<double>(counts[c]))));
+    const double left = x_range.low + c % kDensityCells * width, low = y_range.low + c / kDensityCells * height;
+    int column = 0;
+    for (const double value : {left + width / 2, low + height / 2, left, left + width, low, low + height}) {
+      cells[level][column++].push_back(value);
+    }
+  }
+  for (int level = 0; level < kDensityLevels; ++level) {
+    if (cells[level][0].empty()) continue;
+    const std::string data = absl::StrCat(name, level);
+    script->AddData(data, std::vector<absl::Span<const double>>(cells[level].begin(), cells[level].end()));
+    plots->push_back(absl::StrCat("$", data,
+                                  " using 1:2:3:4:5:6 with boxxyerror fillstyle solid noborder linecolor rgb '",
+                                  kDensityColors[level], "' notitle"));
+  }
+}
+
 std::pair<double, double> Extent(absl::Span<const double> a, absl::Span<const double> b) {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (const absl::Span<const double> values : {a, b}) {
@@ -221,7 +258,7 @@ absl::StatusOr<std::string> ParityPlot(absl::Span<const double> all_reference, a
   std::string caption;
   if (static_cast<int64_t>(chosen.size()) < n) {
     caption = absl::StrCat(FormatCount(chosen.size()), " of ", FormatCount(n), " ", options.items,
-                           " drawn: the largest errors and a random choice of the others");
+                           " drawn (the largest errors, and others at random); each shade is for ten times as many");
   }
   AddLeftOut(values.left_out, options, &caption);
   constexpr int kHeight = 920;
@@ -231,6 +268,10 @@ absl::StatusOr<std::string> ParityPlot(absl::Span<const double> all_reference, a
   const std::vector<Tick> ticks = LinearTicks(range);
   const AxisRange error_range = LinearRange(-summary.largest, summary.largest);
   std::vector<std::string> parity, residual;
+  if (static_cast<int64_t>(chosen.size()) < n) {
+    AddDensity("density", reference, predicted, range, range, &script, &parity);
+    AddDensity("error_density", reference, error, range, error_range, &script, &residual);
+  }
   parity.push_back(absl::StrFormat("$diagonal with lines linewidth 1 linecolor rgb '#777777' notitle"));
   residual.push_back("0 with lines linewidth 1 linecolor rgb '#777777' notitle");
   script.AddData("diagonal", {{range.low, range.high}, {range.low, range.high}});

@@ -54,7 +54,9 @@ struct ErrorPlotOptions {
   std::string error_unit = "meV/atom";  // unit of errors, which are multiplied by error_scale
   double error_scale = 1000;
   std::string items = "structures";  // what the values belong to
-  int max_points = 2000;  // number of points drawn: the largest errors and a fixed random choice of the others
+  // Number of points drawn: the largest errors and a fixed random choice of the others. Behind them are shades, which
+  // show where all values are.
+  int max_points = 2000;
 };
 
 // Draws predicted over reference values with the diagonal, and below it the errors (predicted - reference) over

@@ -161,6 +161,10 @@ TEST(ParityPlotTest, DrawsAChoiceOfManyAndSaysSo) {
   EXPECT_THAT(*svg, HasSubstr("2\u202F000 of 100\u202F000 structures drawn"));
   EXPECT_THAT(*svg, HasSubstr("largest error"));
   EXPECT_GT(Count(*svg, "<use"), 4000);  // in both panels
+  EXPECT_THAT(*svg, HasSubstr("each shade is for ten times as many"));
+  const int cells = Count(*svg, "<polygon");
+  EXPECT_GT(cells, 100);
+  EXPECT_LT(cells, 2 * 60 * 60 + 10);
 }
 
 TEST(ParityPlotTest, EscapesNamesAndJoinsSmallGroups) {
