@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iostream>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "absl/strings/strip.h"
 #include "lib/base/progress.h"
 #include "lib/base/status_macros.h"
+#include "lib/calibration/calibration.h"
 #include "lib/file/file.h"
 #include "lib/file/input_files.h"
 #include "lib/graph/known_file.h"
@@ -48,6 +50,7 @@
 #include "tools/evaluate/candidate_flags.h"
 #include "tools/evaluate/common_flags.h"
 #include "tools/evaluate/kge_outputs.h"
+#include "tools/evaluate/model_calibration.h"
 #include "tools/evaluate/models.h"
 #include "tools/evaluate/shards.h"
 
@@ -72,15 +75,17 @@ DEFINE_string(queries, "",
               "Knowledge graphs: TSV file of questions, \"head relation ?\" or \"? relation tail\": prints the best "
               "answers in place of metrics. - is standard input.");
 DEFINE_int64(top_k, 10, "Knowledge graphs: answers for each of --queries.");
-DEFINE_bool(probabilities, false,
-            "Knowledge graphs: a column of probabilities in the answers: of a softmax over all entities for models "
-            "trained with one, else the sigmoid of the score.");
+DEFINE_bool(
+    probabilities, false,
+    "Knowledge graphs: a column of probabilities in the answers: those that --calibrate gave the model; without "
+    "them of a softmax over all entities for models trained with one, else the sigmoid of the score.");
 DEFINE_string(known, "keep", "Knowledge graphs: keep or drop answers that are triples of any split.");
 DEFINE_int64(
     embedding_height, 0,
     "Knowledge graphs: of the image, for a model of TiePin or PyKEEN whose shapes leave it open. 0: they tell.");
 DEFINE_string(output_model, "",
-              "Knowledge graphs: write the model, of TiePin or PyKEEN, as a file of ours (kind kge/1).");
+              "Knowledge graphs: write the model, of TiePin or PyKEEN, as a file of ours (kind kge/1), or the one with "
+              "the probabilities of --calibrate.");
 DEFINE_string(export_embeddings, "",
               "Knowledge graphs: write the model's embeddings with their names to this file, .tsv or .safetensors.");
 
@@ -110,19 +115,29 @@ absl::Status CheckFlags(const EvaluateShard& shard) {
   if (!(FLAGS_min_mrr >= 0 && FLAGS_min_mrr <= 1)) {
     return absl::InvalidArgumentError(absl::StrCat("--min_mrr=", FLAGS_min_mrr, ": expected a number from 0 to 1"));
   }
+  RETURN_IF_ERROR(CheckCalibrationFlags());
   RETURN_IF_ERROR(RefuseFlagsFor(FlagDomain::kPotentials, "with a knowledge-graph model"));
+  if (Calibrates()) {
+    return RefuseFlags(
+        "with --calibrate, which fits to the validation triples",
+        {"split", "filter", "direction", "ranking_convention", "device", "hits_at", "per_relation", "min_mrr",
+         "queries", "top_k", "probabilities", "known", "list_types", "shard", "output_dir", "export_embeddings"});
+  }
   if (shard.is_part()) {
-    RETURN_IF_ERROR(RefuseFlags("with --shard, which judges nothing", {"hits_at", "per_relation", "min_mrr"}));
+    RETURN_IF_ERROR(RefuseFlags("with --shard, which judges nothing",
+                                {"hits_at", "per_relation", "min_mrr", "base_rate", "false_answers"}));
   }
   if (ListsTypes()) {
-    return RefuseFlags("with --list_types",
-                       {"candidates", "head_candidates", "tail_candidates", "queries", "top_k", "probabilities",
-                        "known", "shard", "split", "filter", "direction", "ranking_convention", "device", "hits_at",
-                        "per_relation", "min_mrr", "output_dir", "threads"});
+    return RefuseFlags("with --list_types", {"candidates", "head_candidates", "tail_candidates", "queries",
+                                             "top_k",      "probabilities",   "known",           "shard",
+                                             "split",      "filter",          "direction",       "ranking_convention",
+                                             "device",     "hits_at",         "per_relation",    "min_mrr",
+                                             "output_dir", "threads",         "base_rate",       "false_answers"});
   }
   if (FLAGS_queries.empty()) return RefuseFlags("without --queries", {"top_k", "probabilities", "known"});
+  if (!FLAGS_probabilities) RETURN_IF_ERROR(RefuseFlags("without --probabilities", {"base_rate"}));
   return RefuseFlags("with --queries", {"shard", "split", "filter", "direction", "ranking_convention", "device",
-                                        "hits_at", "per_relation", "min_mrr", "output_dir"});
+                                        "hits_at", "per_relation", "min_mrr", "output_dir", "false_answers"});
 }
 
 // Reads a model of ours, or one of another project together with the names of the triples, which sets `graph`.
@@ -130,7 +145,8 @@ absl::StatusOr<TrainedKge> ReadModel(const ToolRun& run, std::optional<Knowledge
   const std::string& path = run.args[0];
   ASSIGN_OR_RETURN(const TensorFile look, LookIntoTensorFile(path));
   if (!IsForeignKge(look)) {
-    RETURN_IF_ERROR(RefuseFlags("with a model of ours", {"embedding_height", "output_model"}));
+    RETURN_IF_ERROR(RefuseFlags("with a model of ours", {"embedding_height"}));
+    if (!Calibrates()) RETURN_IF_ERROR(RefuseFlags("with a model of ours and no --calibrate", {"output_model"}));
     return ReadKgeModel(path);
   }
   if (FLAGS_embedding_height < 0) {
@@ -149,7 +165,7 @@ absl::StatusOr<TrainedKge> ReadModel(const ToolRun& run, std::optional<Knowledge
   PrintMessage(absl::StrCat(path, ": a model of ", foreign.project, ", ConvE (",
                             kConveVariantNames.Name(model.shape.options.variant), ") of ", model.shape.dim(),
                             " numbers; its ids are taken to be those of ", run.args[1]));
-  if (!FLAGS_output_model.empty()) {
+  if (!FLAGS_output_model.empty()) {  // --calibrate writes it again, with probabilities
     ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, KgeSchema().kind, {path, run.args[1]}));
     model.metadata.insert(metadata.begin(), metadata.end());
     RETURN_IF_ERROR(WriteKgeModel(FLAGS_output_model, model));
@@ -188,6 +204,19 @@ absl::StatusOr<RankTriplesOptions> RankOptionsFromFlags() {
   return options;
 }
 
+void SetProbabilities(const ModelCalibration& calibration, const KnowledgeGraph& graph,
+                      absl::Span<const LinkQuery> queries, std::vector<std::vector<LinkAnswer>>* answers) {
+  for (size_t q = 0; q < queries.size(); ++q) {
+    const auto heads = static_cast<int32_t>(queries[q].for_head ? graph.num_relations() : 0);
+    for (LinkAnswer& answer : (*answers)[q]) {
+      answer.probability =
+          calibration.calibration.Probability(queries[q].relation + heads, answer.score, calibration.base_rate);
+    }
+  }
+  PrintMessage(absl::StrFormat("probabilities: by %s, at a base rate of %g",
+                               kCalibrationMethodNames.Name(calibration.calibration.method()), calibration.base_rate));
+}
+
 absl::Status Predict(const TrainedKge& model, const KgeScorer& scorer, const KnowledgeGraph& graph) {
   ASSIGN_OR_RETURN(const std::vector<LinkQuery> queries, ReadLinkQueries(FLAGS_queries, graph));
   LinkPredictionOptions options;
@@ -214,7 +243,19 @@ absl::Status Predict(const TrainedKge& model, const KgeScorer& scorer, const Kno
     PrintWarning(absl::StrCat("question ", q + 1, " has no candidate, and so no answer: training has none for the ",
                               queries[q].for_head ? "heads" : "tails", " of this relation"));
   }
-  ASSIGN_OR_RETURN(const std::vector<std::vector<LinkAnswer>> answers, PredictLinks(scorer, graph, queries, options));
+  ASSIGN_OR_RETURN(std::vector<std::vector<LinkAnswer>> answers, PredictLinks(scorer, graph, queries, options));
+  if (FLAGS_probabilities) {
+    ASSIGN_OR_RETURN(const std::optional<ModelCalibration> calibration, CalibrationOf(model));
+    if (calibration.has_value()) {
+      SetProbabilities(*calibration, graph, queries, &answers);
+      const std::string among = candidates.has_value() ? candidates->description() : "all entities";
+      if (among != calibration->among) {
+        PrintWarning(absl::StrCat("probabilities were fitted to false answers among ", calibration->among,
+                                  ", and these answers are among ", among,
+                                  ": they are too high or too low; --calibrate with the same candidates fits them"));
+      }
+    }
+  }
   std::cout << LinkPredictionsToTsv(graph, queries, answers, FLAGS_probabilities);
   return absl::OkStatus();
 }
@@ -290,6 +331,14 @@ absl::Status Rank(const TrainedKge& model, const KnowledgeGraph& graph, const Kn
   options.on_progress = [&](int64_t triples) { progress.Add(triples); };
   ASSIGN_OR_RETURN(evaluation->ranks, RankTriples(scorer, graph, known, options));
   progress.Finish();
+  if (shard.is_part()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::optional<ModelCalibration> calibration, CalibrationOf(model));
+  if (!calibration.has_value()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(evaluation->probabilities,
+                   MeasureModel(*calibration, scorer, graph, options.split, options.candidates));
+  evaluation->about_probabilities = absl::StrFormat(
+      "%s, at a base rate of %g among %s", kCalibrationMethodNames.Name(calibration->calibration.method()),
+      calibration->base_rate, candidates.has_value() ? candidates->description() : "all entities");
   return absl::OkStatus();
 }
 
@@ -305,6 +354,12 @@ absl::Status Judge(const ToolRun& run, const std::vector<std::string>& inputs, c
     PrintMessage(absl::StrCat("also ranked: ", evaluation.ranks.candidates));
   }
   for (const std::string& note : evaluation.notes) PrintWarning(note);
+  if (evaluation.probabilities.has_value()) {
+    const CalibrationMeasures& measures = *evaluation.probabilities;
+    PrintMessage(absl::StrFormat(
+        "probabilities by %s: Brier score %.4f, log loss %.4f, of %d true and %d false answers",
+        evaluation.about_probabilities, measures.brier, measures.log_loss, measures.num_true, measures.num_false));
+  }
   std::vector<RankingRow> printed;
   for (const RankingRow& row : evaluation.rows) {
     if (FLAGS_per_relation || row.grouping == "all") printed.push_back(row);
@@ -379,6 +434,21 @@ absl::Status EvaluateKge(const ToolRun& run) {
     std::cout << TypesTable(*graph, ChooseTypes(*graph, model.names));
     return absl::OkStatus();
   }
+  if (Calibrates()) {
+    if (ranked || !more.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(more[0], ": has no effect with --calibrate"));
+    }
+    std::vector<int32_t> relations(graph->num_relations());
+    std::iota(relations.begin(), relations.end(), 0);
+    ASSIGN_OR_RETURN(const std::optional<Candidates> candidates,
+                     CandidatesFromFlags(*graph, ChooseTypes(*graph, model.names), relations, {true, true}));
+    return CalibrateModel(run, model, MakeScorer(model.shape, model.parameters, ThreadsFromFlags()), *graph,
+                          candidates.has_value() ? &*candidates : nullptr, FLAGS_output_model);
+  }
+  if (model.metadata.count("calibration") == 0) {
+    RETURN_IF_ERROR(
+        RefuseFlags("where the model has no probabilities, which --calibrate fits", {"base_rate", "false_answers"}));
+  }
   if (!FLAGS_queries.empty()) {
     if (ranked) return absl::InvalidArgumentError(absl::StrCat(more[0], ": ranks have no effect with --queries"));
     return Predict(model, MakeScorer(model.shape, model.parameters, ThreadsFromFlags()), *graph);
@@ -393,7 +463,7 @@ absl::Status EvaluateKge(const ToolRun& run) {
   if (ranked) {
     RETURN_IF_ERROR(RefuseFlags("on ranks, which are made already",
                                 {"shard", "split", "filter", "direction", "ranking_convention", "device", "candidates",
-                                 "head_candidates", "tail_candidates", "threads"}));
+                                 "head_candidates", "tail_candidates", "threads", "base_rate", "false_answers"}));
     ASSIGN_OR_RETURN(StoredRanks stored, ReadRanks(more, *graph, run.args[0]));
     evaluation.options = std::move(stored.options);
     evaluation.ranks = std::move(stored.ranks);

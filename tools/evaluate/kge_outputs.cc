@@ -8,6 +8,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/file/file.h"
 #include "lib/plot/html_report.h"
+#include "lib/plot/reliability_plot.h"
 #include "lib/ranking/rank_tables.h"
 #include "lib/ranking/ranks_file.h"
 #include "lib/tensorfile/provenance.h"
@@ -81,6 +82,36 @@ HtmlTable Facts(const TrainedKge& model, const KnowledgeGraph& graph, const KgeE
   return table;
 }
 
+absl::Status AddProbabilities(const KgeEvaluation& evaluation, HtmlReport* html) {
+  const CalibrationMeasures& measures = *evaluation.probabilities;
+  html->AddSection("Probabilities");
+  html->AddParagraph(absl::StrFormat(
+      "By %s. Of %d true and %d false answers: Brier score %.4f, log loss %.4f; lower is better.",
+      evaluation.about_probabilities, measures.num_true, measures.num_false, measures.brier, measures.log_loss));
+  ReliabilityData data;
+  HtmlTable table;
+  table.caption = "Probabilities by tenths: what was said, how often it was so, and the share of all answers.";
+  table.columns = {{"said", "", false}, {"true", "", false}, {"share", "", false}};
+  for (const CalibrationMeasures::Bin& bin : measures.bins) {
+    data.predicted.push_back(bin.predicted);
+    data.observed.push_back(bin.observed);
+    data.share.push_back(bin.share);
+    table.rows.push_back({Share(bin.predicted), Share(bin.observed), Share(bin.share)});
+  }
+  const absl::StatusOr<std::string> svg = ReliabilityPlot(data);
+  if (svg.ok()) {
+    RETURN_IF_ERROR(html->AddFigure(*svg,
+                                    "Answers that are said to be true with some probability, and the share of them "
+                                    "that is. The line is where both agree."));
+  } else if (absl::IsNotFound(svg.status())) {
+    PrintWarning(absl::StrCat("the report has no picture of the probabilities: ", svg.status().message()));
+  } else if (!measures.bins.empty()) {
+    return svg.status();
+  }
+  html->AddTable(table);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::string MetricsTable(const KgeEvaluation& evaluation, absl::Span<const RankingRow> rows) {
@@ -140,6 +171,7 @@ absl::Status WriteKgeOutputs(const std::string& directory, const ToolRun& run, c
     relations.resize(kMostRelations);
   }
   add_metrics(relations);
+  if (evaluation.probabilities.has_value()) RETURN_IF_ERROR(AddProbabilities(evaluation, &html));
   html.AddSection("Commands");
   for (const char* key : {"triples_command", "command"}) {
     const auto command = model.metadata.find(key);

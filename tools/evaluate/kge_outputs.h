@@ -4,11 +4,13 @@
 #define RUTILE_TOOLS_EVALUATE_KGE_OUTPUTS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "lib/calibration/calibration.h"
 #include "lib/graph/knowledge_graph.h"
 #include "lib/kge/model/kge_file.h"
 #include "lib/ranking/rank_options.h"
@@ -25,6 +27,8 @@ struct KgeEvaluation {
   std::vector<int64_t> hits_at;
   std::vector<RankingRow> rows;  // for all triples, categories and relations
   std::vector<std::string> notes;
+  std::optional<CalibrationMeasures> probabilities;  // of a model that has them
+  std::string about_probabilities;                   // "platt, at a base rate of 0.5 among all entities"
 };
 
 // Writes metrics.tsv, ranks.tsv, ranks.safetensors and report.html into an existing directory. inputs: files of triples

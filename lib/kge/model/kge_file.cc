@@ -109,6 +109,14 @@ const Schema& KgeSchema() {
           {"relation_names", {DType::kU8}, {"RB"}, true, "likewise, R of them"},
           {"entity_labels", {DType::kU8}, {"LB"}, false, "names for people, likewise"},
           {"relation_labels", {DType::kU8}, {"MB"}, false, "likewise"},
+          {"calibration.curve",
+           {DType::kI32},
+           {"2R"},
+           false,
+           "for probabilities: the curve of each relation's tails, then of each relation's heads"},
+          {"calibration.begin", {DType::kI64}, {"B"}, false, "where the points of each curve begin, and all end"},
+          {"calibration.score", {DType::kF64}, {"P"}, false, "points: a score; platt: the slope"},
+          {"calibration.value", {DType::kF64}, {"P"}, false, "its probability; platt: the offset"},
       },
       {
           {"kge_model", true, "conve, distmult or complex"},
@@ -133,6 +141,10 @@ const Schema& KgeSchema() {
           {"valid_sha256", false, "of those that chose the best epoch; so test_sha256, of those that were kept"},
           {"imported_from", false, "TiePin or PyKEEN: the project that trained it"},
           {"init_from", false, "the model that training started from, and its SHA-256"},
+          {"calibration", false,
+           "platt or isotonic: how probabilities were fitted; so calibration_base_rate, calibration_triples (a hash) "
+           "and "
+           "calibration_among, the entities that false answers were drawn from"},
           {"epoch", false, "after which this model was written"},
           {"run_ended", false,
            "`true`: by its own limits; `false`: the run that wrote it was still going, or was stopped"},
@@ -170,6 +182,7 @@ absl::Status WriteKgeModel(absl::string_view path, const TrainedKge& model) {
   if (!model.names.entity_labels.empty()) tensors.Set("entity_labels", NamesToTensor(model.names.entity_labels));
   if (!model.names.relation_labels.empty()) tensors.Set("relation_labels", NamesToTensor(model.names.relation_labels));
   SetEntityTypes(model.names.entity_types, &tensors);
+  for (const auto& [name, tensor] : model.calibration) tensors.Set(name, tensor);
   Metadata metadata = model.metadata;
   metadata["kind"] = KgeSchema().kind;
   metadata["inverse_relations"] = model.names.inverse_relations ? "true" : "false";
@@ -201,6 +214,9 @@ absl::StatusOr<TrainedKge> ReadKgeModel(absl::string_view path) {
   for (const ParameterSlice& slice : slices) RETURN_IF_ERROR(CheckSlice(file, slice, model.shape.options.precision));
   model.parameters = Tensor::Zeros(model.shape.options.precision, {model.shape.offsets().size});
   for (const ParameterSlice& slice : slices) RETURN_IF_ERROR(CopySlice(file, slice, &model.parameters));
+  for (const auto& [name, tensor] : file.tensors) {
+    if (absl::StartsWith(name, absl::StrCat(kCalibrationPrefix, "."))) model.calibration.Set(name, tensor);
+  }
   return model;
 }
 

@@ -23,7 +23,11 @@ struct TrainedKge {
   KnowledgeGraph names;  // vocabularies, labels, types, inverse_relations; no triples
   Tensor parameters;     // flat [shape.offsets().size], F32 or F64, in the order of KgeShape
   Metadata metadata;     // the file's: provenance, epoch, validation loss
+  // The tensors whose names begin with "calibration." (lib/calibration), with metadata that begin so; empty: none.
+  NamedTensors calibration;
 };
+
+inline constexpr absl::string_view kCalibrationPrefix = "calibration";
 
 const Schema& KgeSchema();
 

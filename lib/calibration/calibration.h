@@ -1,0 +1,94 @@
+// Probabilities that mean what they say: of the answers that are given 0.8, about 80 % are true.
+//
+// A score becomes a probability by a curve for each question (a relation, and the side that is asked for), fitted to
+// true and false answers: Platt's, the logistic function of a straight line (Platt, Advances in Large Margin
+// Classifiers, 1999, with Lin, Lin, Weng, Machine Learning 68, 267 (2007)), or isotonic regression (Zadrozny, Elkan,
+// KDD 2002). False answers are drawn, so that a share of true ones, the base rate, is a statement of the user and not
+// of the data (Tabacof, Costabello, ICLR 2020).
+
+#ifndef RUTILE_LIB_CALIBRATION_CALIBRATION_H_
+#define RUTILE_LIB_CALIBRATION_CALIBRATION_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "lib/base/enum_names.h"
+#include "lib/calibration/scored_examples.h"
+#include "lib/tensorfile/named_tensors.h"
+
+namespace rutile {
+
+enum class CalibrationMethod { kPlatt, kIsotonic };
+inline constexpr absl::string_view kCalibrationMethodWords[] = {"platt", "isotonic"};
+inline constexpr EnumNames<CalibrationMethod> kCalibrationMethodNames("probabilities cannot be fitted by",
+                                                                      kCalibrationMethodWords);
+
+struct CalibrationOptions {
+  CalibrationMethod method = CalibrationMethod::kPlatt;
+  double base_rate = 0.5;      // share of true answers, above 0 and below 1
+  int64_t min_positives = 20;  // a question with fewer true answers has the curve of all questions together
+};
+
+class Calibration {
+ public:
+  // Fits curves for the questions 0 .. num_questions - 1 to finite scores. INVALID_ARGUMENT: no true answer, or no
+  // false one.
+  static absl::StatusOr<Calibration> Fit(absl::Span<const ScoredExample> examples, int64_t num_questions,
+                                         const CalibrationOptions& options);
+  // Reads what AddTensors wrote. INVALID_ARGUMENT naming the tensor and the rule that it breaks.
+  static absl::StatusOr<Calibration> FromTensors(const NamedTensors& tensors, CalibrationMethod method,
+                                                 double base_rate, int64_t num_questions);
+  // Adds calibration.curve [questions], the number of each question's curve, and the points of the curves:
+  // calibration.begin [curves + 1], calibration.score and calibration.value [points].
+  void AddTensors(NamedTensors* tensors) const;
+
+  // Returns the probability that an answer with this score is true, given the base rate of the fit, or another one.
+  double Probability(int32_t question, double score) const;
+  double Probability(int32_t question, double score, double base_rate) const;
+
+  CalibrationMethod method() const { return method_; }
+  double base_rate() const { return base_rate_; }
+  int64_t num_questions() const { return static_cast<int64_t>(curve_of_.size()); }
+  // Number of questions with a curve of their own.
+  int64_t num_own() const { return static_cast<int64_t>(curves_.size()) - 1; }
+
+ private:
+  // Platt: one point, (slope, offset). Isotonic: scores, ascending, with their probabilities, between which it is
+  // linear.
+  struct Curve {
+    std::vector<double> score, value;
+  };
+
+  static Curve FitCurve(absl::Span<const ScoredExample> examples, const CalibrationOptions& options);
+
+  CalibrationMethod method_ = CalibrationMethod::kPlatt;
+  double base_rate_ = 0.5;
+  std::vector<Curve> curves_;      // that of all questions together, then those of single ones
+  std::vector<int32_t> curve_of_;  // [questions]
+};
+
+// How good probabilities are.
+struct CalibrationMeasures {
+  // Mean squared difference of probability and truth (Brier 1950), and mean negative log-likelihood. In each question,
+  // true answers weigh the base rate, and questions weigh their numbers of true answers.
+  double brier = 0, log_loss = 0;
+  int64_t num_true = 0, num_false = 0;
+  struct Bin {
+    double predicted = 0, observed = 0;  // means of the probabilities and of the truth
+    double share = 0;                    // of the weight of all answers
+  };
+  std::vector<Bin> bins;  // of a tenth each; without empty ones
+};
+
+// Measures probabilities on answers. calibration: null for the base rate as the probability of every answer. Questions
+// that have no false answers do not count; where none count, all is 0.
+CalibrationMeasures MeasureCalibration(const Calibration* calibration, absl::Span<const ScoredExample> examples,
+                                       double base_rate);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_CALIBRATION_CALIBRATION_H_

@@ -1,0 +1,147 @@
+#include "tools/evaluate/model_calibration.h"
+
+#include <gflags/gflags.h>
+
+#include <iostream>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "lib/base/status_macros.h"
+#include "lib/calibration/scored_examples.h"
+#include "tools/common/run/flag_domain.h"
+#include "tools/common/run/given_flags.h"
+
+DEFINE_string(calibrate, "",
+              "Knowledge graphs: fit probabilities to the validation triples and false answers, by platt (a logistic "
+              "curve for each relation and side) or isotonic (a step function, for many triples), and write the model "
+              "with them to --output_model.");
+DEFINE_double(base_rate, 0.5,
+              "Knowledge graphs: share of true answers that probabilities are given for, above 0 and below 1. If it is "
+              "not given, it is that of the model's probabilities.");
+DEFINE_int64(false_answers, 100,
+             "Knowledge graphs: false answers to draw for each triple and side, to fit or measure probabilities.");
+
+namespace rutile {
+namespace {
+
+const bool for_embeddings = FlagsAreFor(FlagDomain::kEmbeddings, __FILE__);
+
+constexpr char kMethod[] = "calibration", kBaseRate[] = "calibration_base_rate", kTriples[] = "calibration_triples",
+               kAmong[] = "calibration_among";
+
+std::string AmongText(const Candidates* candidates) {
+  return candidates == nullptr ? "all entities" : candidates->description();
+}
+
+absl::StatusOr<std::vector<ScoredExample>> Examples(const KgeScorer& scorer, const KnowledgeGraph& graph,
+                                                    GraphSplit split, const Candidates* candidates) {
+  ExampleOptions options;
+  options.split = split;
+  options.num_false = FLAGS_false_answers;
+  options.candidates = candidates;
+  return ScoreExamples(scorer, graph, options);
+}
+
+std::string Row(absl::string_view split, absl::string_view method, const CalibrationMeasures& measures) {
+  return absl::StrFormat("%s\t%s\t%d\t%d\t%.6f\t%.6f\n", split, method, measures.num_true, measures.num_false,
+                         measures.brier, measures.log_loss);
+}
+
+}  // namespace
+
+bool Calibrates() { return !FLAGS_calibrate.empty(); }
+
+absl::Status CheckCalibrationFlags() {
+  if (!(FLAGS_base_rate > 0 && FLAGS_base_rate < 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--base_rate=", FLAGS_base_rate, ": expected a number above 0 and below 1"));
+  }
+  if (FLAGS_false_answers < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("--false_answers=", FLAGS_false_answers, ": expected 1 or more"));
+  }
+  if (!Calibrates()) return absl::OkStatus();
+  return kCalibrationMethodNames.Parse(FLAGS_calibrate).status();
+}
+
+absl::StatusOr<std::optional<ModelCalibration>> CalibrationOf(const TrainedKge& model) {
+  const auto method = model.metadata.find(kMethod);
+  if (method == model.metadata.end()) return std::nullopt;
+  const auto value = [&](const char* key) {
+    const auto found = model.metadata.find(key);
+    return found == model.metadata.end() ? std::string() : found->second;
+  };
+  ASSIGN_OR_RETURN(const CalibrationMethod parsed, kCalibrationMethodNames.Parse(method->second));
+  double base_rate = 0;
+  if (!absl::SimpleAtod(value(kBaseRate), &base_rate)) base_rate = 0;
+  // Heads are asked for whether or not the model has inverse relations.
+  ASSIGN_OR_RETURN(Calibration calibration,
+                   Calibration::FromTensors(model.calibration, parsed, base_rate, 2 * model.names.num_relations()));
+  ModelCalibration result;
+  result.calibration = std::move(calibration);
+  result.base_rate = FlagGiven("base_rate") ? FLAGS_base_rate : base_rate;
+  result.among = value(kAmong);
+  return result;
+}
+
+absl::StatusOr<CalibrationMeasures> MeasureModel(const ModelCalibration& calibration, const KgeScorer& scorer,
+                                                 const KnowledgeGraph& graph, GraphSplit split,
+                                                 const Candidates* candidates) {
+  ASSIGN_OR_RETURN(const std::vector<ScoredExample> examples, Examples(scorer, graph, split, candidates));
+  return MeasureCalibration(&calibration.calibration, examples, calibration.base_rate);
+}
+
+absl::Status CalibrateModel(const ToolRun& run, const TrainedKge& model, const KgeScorer& scorer,
+                            const KnowledgeGraph& graph, const Candidates* candidates, const std::string& output) {
+  if (output.empty()) {
+    return absl::InvalidArgumentError("--calibrate needs --output_model, the file for the model with probabilities");
+  }
+  if (graph.valid.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(run.args[1],
+                     ": has no validation triples, to which --calibrate fits probabilities: those of training are too "
+                     "easy, and those of testing are to judge"));
+  }
+  ASSIGN_OR_RETURN(const CalibrationMethod method, kCalibrationMethodNames.Parse(FLAGS_calibrate));
+  ASSIGN_OR_RETURN(const std::vector<ScoredExample> valid, Examples(scorer, graph, GraphSplit::kValid, candidates));
+  ASSIGN_OR_RETURN(const std::vector<ScoredExample> test, Examples(scorer, graph, GraphSplit::kTest, candidates));
+  TrainedKge calibrated = model;
+  calibrated.calibration = NamedTensors();
+  std::string table = "split\tprobabilities\ttrue\tfalse\tbrier\tlog_loss\n";
+  const auto add = [&](absl::string_view name, const Calibration* calibration) {
+    for (const auto& [split, examples] : {std::pair("valid", &valid), std::pair("test", &test)}) {
+      if (examples->empty()) continue;
+      absl::StrAppend(&table, Row(split, name, MeasureCalibration(calibration, *examples, FLAGS_base_rate)));
+    }
+  };
+  add("base_rate", nullptr);
+  int64_t own = 0;
+  for (const CalibrationMethod each : {CalibrationMethod::kPlatt, CalibrationMethod::kIsotonic}) {
+    CalibrationOptions options;
+    options.method = each;
+    options.base_rate = FLAGS_base_rate;
+    ASSIGN_OR_RETURN(const Calibration calibration, Calibration::Fit(valid, 2 * graph.num_relations(), options));
+    add(kCalibrationMethodNames.Name(each), &calibration);
+    if (each != method) continue;
+    calibration.AddTensors(&calibrated.calibration);
+    own = calibration.num_own();
+  }
+  // The model's own provenance stays, as its parameters do.
+  calibrated.metadata[kMethod] = std::string(kCalibrationMethodNames.Name(method));
+  calibrated.metadata[kBaseRate] = absl::StrFormat("%.17g", FLAGS_base_rate);
+  calibrated.metadata[kTriples] = DescribeSplits(graph).at("valid_sha256");
+  calibrated.metadata[kAmong] = AmongText(candidates);
+  RETURN_IF_ERROR(WriteKgeModel(output, calibrated));
+  std::cout << table;
+  PrintMessage(absl::StrFormat(
+      "wrote %s: probabilities by %s at a base rate of %g among %s; %d of %d relations and sides have a curve of their "
+      "own, the others one together. The rows of valid are of the triples that were fitted",
+      output, kCalibrationMethodNames.Name(method), FLAGS_base_rate, AmongText(candidates), own,
+      2 * graph.num_relations()));
+  return absl::OkStatus();
+}
+
+}  // namespace rutile
