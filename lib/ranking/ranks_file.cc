@@ -160,6 +160,7 @@ Schema* MakeSchema() {
                      {"ranking_convention", true, "standard; tiepin or original, which are wrong"},
                      {"triples_sha256", true, "of the triples: ranks of others are refused"},
                      {"candidates", false, "what targets are also ranked among, in words (`--candidates`)"},
+                     {"models", false, "number of models that scored together, if there are several"},
                      {"candidates_sha256", false, "of these sets of entities: parts with other ones are refused"},
                      {"shard", false, "\"i/n\": the i-th of n parts"},
                  }};
@@ -213,7 +214,7 @@ absl::Status WriteRanks(absl::string_view path, const KnowledgeGraph& graph, con
 }
 
 absl::StatusOr<StoredRanks> ReadRanks(absl::Span<const std::string> paths, const KnowledgeGraph& graph,
-                                      const std::string& model) {
+                                      absl::Span<const std::string> models) {
   const ProfileScope scope(Stage::kRead);
   std::vector<TensorFile> files;
   for (const std::string& path : paths) {
@@ -221,14 +222,20 @@ absl::StatusOr<StoredRanks> ReadRanks(absl::Span<const std::string> paths, const
     RETURN_IF_ERROR(CheckSchema(RanksSchema(), file).status());
     files.push_back(std::move(file));
   }
-  RETURN_IF_ERROR(OrderParts(files, {"kind", "split", "filter", "direction", "ranking_convention", "candidates",
-                                     "candidates_sha256", "triples_sha256"})
+  RETURN_IF_ERROR(OrderParts(files, {"kind", "split", "filter", "direction", "ranking_convention", "models",
+                                     "candidates", "candidates_sha256", "triples_sha256"})
                       .status());
   const TensorFile& first = files[0];
   if (first.metadata.at("triples_sha256") != TriplesSha256(graph)) {
     return absl::InvalidArgumentError(absl::StrCat(first.path, ": has ranks of other triples than these"));
   }
-  RETURN_IF_ERROR(CheckMadeFrom(first, "model", model));
+  for (const std::string& model : models) RETURN_IF_ERROR(CheckMadeFrom(first, "model", model));
+  const auto of = first.metadata.find("models");
+  const std::string num_models = of == first.metadata.end() ? "1" : of->second;
+  if (num_models != absl::StrCat(models.size())) {
+    return absl::InvalidArgumentError(absl::StrCat(first.path, ": has the ranks of ", num_models,
+                                                   " models together, and ", models.size(), " were given"));
+  }
   StoredRanks stored;
   absl::StatusOr<RankTriplesOptions> options = OptionsOf(first);
   if (!options.ok()) {

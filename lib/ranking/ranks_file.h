@@ -32,11 +32,12 @@ struct StoredRanks {
   TripleRanks ranks;           // ranks of all triples of the split
 };
 
-// Reads ranks, which are returned bit for bit. paths: all parts of one set in any order, or a complete file. model: the
-// model file that made them. NOT_FOUND, or INVALID_ARGUMENT: the errors of OrderParts and CheckMadeFrom, ranks of
-// triples other than the graph's, a triple that no part or two parts have; otherwise naming file, tensor and rule.
+// Reads ranks, which are returned bit for bit. paths: all parts of one set in any order, or a complete file. models:
+// the model files that made them together. NOT_FOUND, or INVALID_ARGUMENT: the errors of OrderParts and CheckMadeFrom,
+// ranks of triples other than the graph's, a triple that no part or two parts have; otherwise naming file, tensor and
+// rule.
 absl::StatusOr<StoredRanks> ReadRanks(absl::Span<const std::string> paths, const KnowledgeGraph& graph,
-                                      const std::string& model);
+                                      absl::Span<const std::string> models);
 
 }  // namespace rutile
 

@@ -76,7 +76,7 @@ std::string Write(int shard, int num_shards, bool heads = true, RankTriplesOptio
 }
 
 TEST(RanksFileTest, RanksAmongCandidates) {
-  const auto read = ReadRanks({Write(2, 2, true, {}, true), Write(1, 2, true, {}, true)}, Graph(), Model());
+  const auto read = ReadRanks({Write(2, 2, true, {}, true), Write(1, 2, true, {}, true)}, Graph(), {Model()});
   ASSERT_TRUE(read.ok()) << read.status();
   ASSERT_EQ(read->ranks.tail_among.size(), kTriples);
   for (int64_t i = 0; i < kTriples; ++i) {
@@ -88,9 +88,10 @@ TEST(RanksFileTest, RanksAmongCandidates) {
   EXPECT_EQ(read->ranks.candidates, "tails among some");
   EXPECT_EQ(read->ranks.candidates_sha256, Sha256Hex("sets"));
   // Parts with other candidates, or some without.
-  const auto other = ReadRanks({Write(1, 2, true, {}, true), Write(2, 2, true, {}, true, "others")}, Graph(), Model());
+  const auto other =
+      ReadRanks({Write(1, 2, true, {}, true), Write(2, 2, true, {}, true, "others")}, Graph(), {Model()});
   EXPECT_THAT(std::string(other.status().message()), HasSubstr("candidates_sha256"));
-  const auto without = ReadRanks({Write(1, 2, true, {}, true), Write(2, 2)}, Graph(), Model());
+  const auto without = ReadRanks({Write(1, 2, true, {}, true), Write(2, 2)}, Graph(), {Model()});
   EXPECT_THAT(std::string(without.status().message()), HasSubstr("candidates"));
 }
 
@@ -101,7 +102,7 @@ TEST(RanksFileTest, PartsAreReadBackToTheBit) {
     for (const std::vector<std::string>& paths :
          {std::vector<std::string>{Write(0, 1, heads, options)},
           {Write(3, 3, heads, options), Write(1, 3, heads, options), Write(2, 3, heads, options)}}) {
-      const auto stored = ReadRanks(paths, Graph(), Model());
+      const auto stored = ReadRanks(paths, Graph(), {Model()});
       ASSERT_TRUE(stored.ok()) << stored.status();
       EXPECT_EQ(stored->options.filter, RankingFilter::kTrain);
       EXPECT_EQ(stored->options.split, GraphSplit::kTest);
@@ -117,20 +118,20 @@ TEST(RanksFileTest, PartsAreReadBackToTheBit) {
 
 TEST(RanksFileTest, SaysWhatDoesNotFit) {
   const auto error = [](const std::vector<std::string>& paths, const KnowledgeGraph& graph, const std::string& model) {
-    const auto stored = ReadRanks(paths, graph, model);
+    const auto stored = ReadRanks(paths, graph, {model});
     EXPECT_EQ(stored.status().code(), absl::StatusCode::kInvalidArgument);
     return std::string(stored.status().message());
   };
-  EXPECT_THAT(error({Write(1, 2)}, Graph(), Model()), HasSubstr("shard 2/2"));
+  EXPECT_THAT(error({Write(1, 2)}, Graph(), {Model()}), HasSubstr("shard 2/2"));
   EXPECT_THAT(error({Write(0, 1)}, Graph(), Model("other")), HasSubstr("was not made from the model"));
   KnowledgeGraph other = Graph();
   other.test.pop_back();
   EXPECT_THAT(error({Write(0, 1)}, other, Model()), HasSubstr("has ranks of other triples"));
-  EXPECT_THAT(error({Write(1, 2), Write(2, 2, /*heads=*/false)}, Graph(), Model()),
+  EXPECT_THAT(error({Write(1, 2), Write(2, 2, /*heads=*/false)}, Graph(), {Model()}),
               HasSubstr("heads are ranked in some"));
   RankTriplesOptions options;
   options.filter = RankingFilter::kTrain;
-  EXPECT_THAT(error({Write(1, 2), Write(2, 2, true, options)}, Graph(), Model()),
+  EXPECT_THAT(error({Write(1, 2), Write(2, 2, true, options)}, Graph(), {Model()}),
               HasSubstr("has filter \"train\", but"));
 }
 
@@ -140,7 +141,7 @@ TEST(RanksFileTest, RefusesDamage) {
     damage(&file);
     const std::string path = ::testing::TempDir() + "/damaged";
     EXPECT_EQ(WriteTensorFile(path, file.metadata, file.tensors), absl::OkStatus());
-    const auto stored = ReadRanks({path}, Graph(), Model());
+    const auto stored = ReadRanks({path}, Graph(), {Model()});
     EXPECT_EQ(stored.status().code(), absl::StatusCode::kInvalidArgument);
     return std::string(stored.status().message());
   };

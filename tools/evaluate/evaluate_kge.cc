@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -31,7 +32,6 @@
 #include "lib/kge/model/kge_file.h"
 #include "lib/kge/model/kge_import.h"
 #include "lib/kge/model/kge_options.h"
-#include "lib/kge/training/model_scorer.h"
 #include "lib/ranking/candidates.h"
 #include "lib/ranking/entity_set.h"
 #include "lib/ranking/gpu/counting_device.h"
@@ -49,6 +49,7 @@
 #include "tools/common/run/given_flags.h"
 #include "tools/evaluate/candidate_flags.h"
 #include "tools/evaluate/common_flags.h"
+#include "tools/evaluate/kge_models.h"
 #include "tools/evaluate/kge_outputs.h"
 #include "tools/evaluate/model_calibration.h"
 #include "tools/evaluate/models.h"
@@ -140,40 +141,6 @@ absl::Status CheckFlags(const EvaluateShard& shard) {
                                         "hits_at", "per_relation", "min_mrr", "output_dir", "false_answers"});
 }
 
-// Reads a model of ours, or one of another project together with the names of the triples, which sets `graph`.
-absl::StatusOr<TrainedKge> ReadModel(const ToolRun& run, std::optional<KnowledgeGraph>* graph) {
-  const std::string& path = run.args[0];
-  ASSIGN_OR_RETURN(const TensorFile look, LookIntoTensorFile(path));
-  if (!IsForeignKge(look)) {
-    RETURN_IF_ERROR(RefuseFlags("with a model of ours", {"embedding_height"}));
-    if (!Calibrates()) RETURN_IF_ERROR(RefuseFlags("with a model of ours and no --calibrate", {"output_model"}));
-    return ReadKgeModel(path);
-  }
-  if (FLAGS_embedding_height < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--embedding_height=", FLAGS_embedding_height, ": expected at least 1"));
-  }
-  ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
-  ASSIGN_OR_RETURN(const ForeignKge foreign, ReadForeignKge(file, FLAGS_embedding_height));
-  if (run.args.size() < 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": a model of ", foreign.project,
-                     " has no names: name the file of triples behind it whose ids it was trained with"));
-  }
-  ASSIGN_OR_RETURN(*graph, ReadTriples(run.args[1]));
-  ASSIGN_OR_RETURN(TrainedKge model, NameForeignKge(foreign, **graph));
-  PrintMessage(absl::StrCat(path, ": a model of ", foreign.project, ", ConvE (",
-                            kConveVariantNames.Name(model.shape.options.variant), ") of ", model.shape.dim(),
-                            " numbers; its ids are taken to be those of ", run.args[1]));
-  if (!FLAGS_output_model.empty()) {  // --calibrate writes it again, with probabilities
-    ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, KgeSchema().kind, {path, run.args[1]}));
-    model.metadata.insert(metadata.begin(), metadata.end());
-    RETURN_IF_ERROR(WriteKgeModel(FLAGS_output_model, model));
-    PrintMessage(absl::StrCat("wrote ", FLAGS_output_model));
-  }
-  return model;
-}
-
 // Returns null for the CPU.
 absl::StatusOr<std::unique_ptr<CountingDevice>> DeviceFromFlag() {
   if (FLAGS_device == "cpu") return nullptr;
@@ -217,7 +184,8 @@ void SetProbabilities(const ModelCalibration& calibration, const KnowledgeGraph&
                                kCalibrationMethodNames.Name(calibration.calibration.method()), calibration.base_rate));
 }
 
-absl::Status Predict(const TrainedKge& model, const KgeScorer& scorer, const KnowledgeGraph& graph) {
+absl::Status Predict(const KgeModels& models, const KgeScorer& scorer, const KnowledgeGraph& graph) {
+  const TrainedKge& model = models.first();
   ASSIGN_OR_RETURN(const std::vector<LinkQuery> queries, ReadLinkQueries(FLAGS_queries, graph));
   LinkPredictionOptions options;
   options.top_k = FLAGS_top_k;
@@ -276,7 +244,7 @@ std::string OutsideNote(absl::Span<const RankingRow> rows) {
 }
 
 // Returns remarks that readers of the numbers need; they go to standard error and into the report.
-std::vector<std::string> Notes(const KgeEvaluation& evaluation, const TrainedKge& model) {
+std::vector<std::string> Notes(const KgeEvaluation& evaluation) {
   std::vector<std::string> notes;
   const RankTriplesOptions& options = evaluation.options;
   if (options.convention != RankingConvention::kStandard) notes.push_back(ConventionNote(options.convention));
@@ -305,7 +273,7 @@ std::vector<std::string> Notes(const KgeEvaluation& evaluation, const TrainedKge
 }
 
 // Ranks the triples, or those of a shard.
-absl::Status Rank(const TrainedKge& model, const KnowledgeGraph& graph, const KnownTails* known,
+absl::Status Rank(const KgeModels& models, const KnowledgeGraph& graph, const KnownTails* known,
                   const EvaluateShard& shard, KgeEvaluation* evaluation) {
   ASSIGN_OR_RETURN(const std::unique_ptr<CountingDevice> device, DeviceFromFlag());
   ASSIGN_OR_RETURN(evaluation->options, RankOptionsFromFlags());
@@ -318,7 +286,8 @@ absl::Status Rank(const TrainedKge& model, const KnowledgeGraph& graph, const Kn
                                                      triples.size()));
     }
   }
-  const KgeScorer scorer = MakeScorer(model.shape, model.parameters, ThreadsFromFlags());
+  const TrainedKge& model = models.first();
+  ASSIGN_OR_RETURN(const KgeScorer scorer, models.Scorer(ThreadsFromFlags()));
   std::vector<int32_t> relations;
   for (const Triple& triple : SplitTriples(graph, evaluation->options.split)) relations.push_back(triple.relation);
   const bool heads = RanksHeads(evaluation->options, scorer.num_relations == 2 * graph.num_relations());
@@ -331,7 +300,7 @@ absl::Status Rank(const TrainedKge& model, const KnowledgeGraph& graph, const Kn
   options.on_progress = [&](int64_t triples) { progress.Add(triples); };
   ASSIGN_OR_RETURN(evaluation->ranks, RankTriples(scorer, graph, known, options));
   progress.Finish();
-  if (shard.is_part()) return absl::OkStatus();
+  if (shard.is_part() || models.is_ensemble()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::optional<ModelCalibration> calibration, CalibrationOf(model));
   if (!calibration.has_value()) return absl::OkStatus();
   ASSIGN_OR_RETURN(evaluation->probabilities,
@@ -343,13 +312,13 @@ absl::Status Rank(const TrainedKge& model, const KnowledgeGraph& graph, const Kn
 }
 
 // Prints and writes the metrics, and checks limits. inputs: files that the ranks were made from.
-absl::Status Judge(const ToolRun& run, const std::vector<std::string>& inputs, const TrainedKge& model,
+absl::Status Judge(const ToolRun& run, const std::vector<std::string>& inputs, const KgeModels& models,
                    const KnowledgeGraph& graph, KgeEvaluation evaluation) {
   const RankTriplesOptions& options = evaluation.options;
   const RankingGroups groups = {RelationCategories(graph.train, graph.num_relations()), graph.relations};
   evaluation.rows =
       ComputeRankingRows(SplitTriples(graph, options.split), evaluation.ranks, evaluation.hits_at, groups);
-  evaluation.notes = Notes(evaluation, model);
+  evaluation.notes = Notes(evaluation);
   if (!evaluation.ranks.candidates.empty()) {
     PrintMessage(absl::StrCat("also ranked: ", evaluation.ranks.candidates));
   }
@@ -366,7 +335,7 @@ absl::Status Judge(const ToolRun& run, const std::vector<std::string>& inputs, c
   }
   std::cout << MetricsTable(evaluation, printed);
   if (!FLAGS_output_dir.empty()) {
-    RETURN_IF_ERROR(WriteKgeOutputs(FLAGS_output_dir, run, inputs, model, graph, evaluation));
+    RETURN_IF_ERROR(WriteKgeOutputs(FLAGS_output_dir, run, inputs, models, graph, evaluation));
     PrintMessage(absl::StrCat("wrote ", FLAGS_output_dir, "/report.html, metrics.tsv and ranks.tsv"));
   }
   const double mrr = evaluation.rows[0].sums.mrr();
@@ -379,7 +348,9 @@ absl::Status Judge(const ToolRun& run, const std::vector<std::string>& inputs, c
 
 }  // namespace
 
-bool IsKgeModel(const std::string& path) {
+bool IsKgeModel(const std::string& argument) {
+  const std::vector<std::string> paths = SplitInputs(argument);
+  const std::string& path = paths.empty() ? argument : paths[0];
   if (!LooksLikeTensorFile(path)) return false;
   const absl::StatusOr<TensorFile> file = LookIntoTensorFile(path);
   if (!file.ok()) return false;
@@ -403,16 +374,28 @@ absl::Status EvaluateKge(const ToolRun& run) {
         "kg.ranks/1; see evaluate --help");
   }
   std::optional<KnowledgeGraph> graph;
-  ASSIGN_OR_RETURN(const TrainedKge model, ReadModel(run, &graph));
-  WarnOfUnfinishedRun(run.args[0], model.metadata);
-  SayIfOfSubset(run.args[0], model.metadata);
+  ASSIGN_OR_RETURN(const KgeModels models, ReadKgeModels(run, FLAGS_embedding_height, FLAGS_output_model, &graph));
+  const TrainedKge& model = models.first();
+  if (!graph.has_value() && !Calibrates()) {
+    RETURN_IF_ERROR(RefuseFlags("with a model of ours and no --calibrate", {"output_model"}));
+  }
+  for (size_t m = 0; m < models.models.size(); ++m) {
+    WarnOfUnfinishedRun(models.paths[m], models.models[m].metadata);
+    SayIfOfSubset(models.paths[m], models.models[m].metadata);
+  }
+  if (models.is_ensemble()) {
+    RETURN_IF_ERROR(RefuseFlags("with several models, whose scores are standardized and added up",
+                                {"export_embeddings", "probabilities", "calibrate", "base_rate", "false_answers"}));
+  }
   if (exports) {
     if (run.args.size() == 1) {
-      RETURN_IF_ERROR(
-          RefuseFlags("with --export_embeddings and no triples, of which it would be",
-                      {"split", "filter", "direction", "ranking_convention", "device", "hits_at", "per_relation",
-                       "min_mrr", "queries", "top_k", "probabilities", "known", "candidates", "head_candidates",
-                       "tail_candidates", "list_types", "shard", "output_dir", "threads"}));
+      RETURN_IF_ERROR(RefuseFlags("with --export_embeddings and no triples, of which it would be",
+                                  {"split",        "filter",          "direction",       "ranking_convention",
+                                   "device",       "hits_at",         "per_relation",    "min_mrr",
+                                   "queries",      "top_k",           "probabilities",   "known",
+                                   "candidates",   "head_candidates", "tail_candidates", "list_types",
+                                   "shard",        "output_dir",      "threads",         "base_rate",
+                                   "false_answers"}));
     }
     ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, EmbeddingsSchema().kind, {run.args[0]}));
     RETURN_IF_ERROR(ExportEmbeddings(FLAGS_export_embeddings, model, metadata));
@@ -442,8 +425,9 @@ absl::Status EvaluateKge(const ToolRun& run) {
     std::iota(relations.begin(), relations.end(), 0);
     ASSIGN_OR_RETURN(const std::optional<Candidates> candidates,
                      CandidatesFromFlags(*graph, ChooseTypes(*graph, model.names), relations, {true, true}));
-    return CalibrateModel(run, model, MakeScorer(model.shape, model.parameters, ThreadsFromFlags()), *graph,
-                          candidates.has_value() ? &*candidates : nullptr, FLAGS_output_model);
+    ASSIGN_OR_RETURN(const KgeScorer scorer, models.Scorer(ThreadsFromFlags()));
+    return CalibrateModel(run, model, scorer, *graph, candidates.has_value() ? &*candidates : nullptr,
+                          FLAGS_output_model);
   }
   if (model.metadata.count("calibration") == 0) {
     RETURN_IF_ERROR(
@@ -451,10 +435,14 @@ absl::Status EvaluateKge(const ToolRun& run) {
   }
   if (!FLAGS_queries.empty()) {
     if (ranked) return absl::InvalidArgumentError(absl::StrCat(more[0], ": ranks have no effect with --queries"));
-    return Predict(model, MakeScorer(model.shape, model.parameters, ThreadsFromFlags()), *graph);
+    ASSIGN_OR_RETURN(const KgeScorer scorer, models.Scorer(ThreadsFromFlags()));
+    return Predict(models, scorer, *graph);
   }
-  for (const std::string& warning : SplitWarnings(model.metadata, *graph, FLAGS_split)) {
-    PrintWarning(absl::StrCat(run.args[1], ": ", warning));
+  std::set<std::string> warnings;
+  for (const TrainedKge& each : models.models) {
+    for (const std::string& warning : SplitWarnings(each.metadata, *graph, FLAGS_split)) {
+      if (warnings.insert(warning).second) PrintWarning(absl::StrCat(run.args[1], ": ", warning));
+    }
   }
   KgeEvaluation evaluation;
   ASSIGN_OR_RETURN(evaluation.hits_at, HitsFromFlag());
@@ -464,17 +452,17 @@ absl::Status EvaluateKge(const ToolRun& run) {
     RETURN_IF_ERROR(RefuseFlags("on ranks, which are made already",
                                 {"shard", "split", "filter", "direction", "ranking_convention", "device", "candidates",
                                  "head_candidates", "tail_candidates", "threads", "base_rate", "false_answers"}));
-    ASSIGN_OR_RETURN(StoredRanks stored, ReadRanks(more, *graph, run.args[0]));
+    ASSIGN_OR_RETURN(StoredRanks stored, ReadRanks(more, *graph, models.paths));
     evaluation.options = std::move(stored.options);
     evaluation.ranks = std::move(stored.ranks);
     inputs.insert(inputs.end(), more.begin(), more.end());
   } else {
-    RETURN_IF_ERROR(Rank(model, *graph, known.has_value() ? &*known : nullptr, shard, &evaluation));
+    RETURN_IF_ERROR(Rank(models, *graph, known.has_value() ? &*known : nullptr, shard, &evaluation));
     const std::vector<std::string> files = CandidateFiles(ChooseTypes(*graph, model.names));
     inputs.insert(inputs.end(), files.begin(), files.end());
   }
-  if (!shard.is_part()) return Judge(run, inputs, model, *graph, std::move(evaluation));
-  RETURN_IF_ERROR(WriteRanksOfShard(FLAGS_output_dir, run, inputs, shard, *graph, evaluation));
+  if (!shard.is_part()) return Judge(run, inputs, models, *graph, std::move(evaluation));
+  RETURN_IF_ERROR(WriteRanksOfShard(FLAGS_output_dir, run, inputs, models, shard, *graph, evaluation));
   PrintMessage(
       absl::StrCat("wrote ", shard.Path(FLAGS_output_dir, "ranks"), ": ", evaluation.ranks.tail.size(), " triples"));
   return absl::OkStatus();

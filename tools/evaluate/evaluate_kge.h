@@ -10,9 +10,9 @@
 
 namespace rutile {
 
-// True if `path` is one file of kind kge. False for a file that cannot be read; the code that reads it later reports
-// the reason.
-bool IsKgeModel(const std::string& path);
+// True if the argument names files (SplitInputs) of which the first is of kind kge. False for a file that cannot be
+// read; the code that reads it later reports the reason.
+bool IsKgeModel(const std::string& argument);
 
 // Evaluates MODEL [TRIPLES [KNOWN]] as the flags request, and prints the result. FAILED_PRECONDITION: below --min_mrr.
 absl::Status EvaluateKge(const ToolRun& run);

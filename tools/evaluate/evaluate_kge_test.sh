@@ -113,6 +113,25 @@ expect_error 1 'out/ranks.safetensors: is a whole result' \
 expect_error 1 'other triples' $evaluate m.safetensors g.safetensors parts/ranks-*
 expect_error 1 'split has no effect on ranks' $evaluate --split=valid tails.safetensors plain.safetensors parts/ranks-*
 expect_error 1 'shard=1/2 writes a part' $evaluate --shard=1/2 m.safetensors g.safetensors
+# Several models answer together, whole or in parts, and their ranks are not taken for those of one of them.
+both=m.safetensors,softmax.safetensors
+succeeds $evaluate --output_dir=both $both g.safetensors && mv stdout both.tsv
+cmp -s both.tsv one.tsv && fail "the second of two models does not count"
+succeeds $evaluate softmax.safetensors,m.safetensors g.safetensors && cmp stdout both.tsv || fail "the order counts"
+expect_text 'softmax.safetensors' both/report.html
+for i in 1 2; do succeeds $evaluate --shard=$i/2 --output_dir=both-parts $both g.safetensors; done
+succeeds $evaluate $both g.safetensors both-parts/ranks-*
+cmp stdout both.tsv || fail "parts of several models"
+expect_error 1 'has the ranks of 2 models together, and 1 were given' \
+  $evaluate m.safetensors g.safetensors both-parts/ranks-*
+expect_error 1 'was not made from the model softmax' $evaluate $both g.safetensors out/ranks.safetensors
+expect_error 1 'm.safetensors: is given twice' $evaluate m.safetensors,m.safetensors g.safetensors
+expect_error 1 'm.safetensors.*inverse' $evaluate tails.safetensors,m.safetensors plain.safetensors
+printf 'p01\tlikes\t?\n' > one-question.tsv
+expect_error 1 'probabilities has no effect with several models' \
+  $evaluate --queries=one-question.tsv --probabilities $both g.safetensors
+succeeds $evaluate --queries=one-question.tsv --top_k=3 $both g.safetensors
+[ "$(wc -l < stdout)" = 4 ] || fail "answers of two models: $(cat stdout)"
 expect_error 1 'min_mrr has no effect with --shard' \
   $evaluate --shard=1/2 --min_mrr=0.1 --output_dir=x m.safetensors g.safetensors
 expect_error 1 'device=gpu: expected cpu, cuda or cuda:N' $evaluate --device=gpu m.safetensors g.safetensors

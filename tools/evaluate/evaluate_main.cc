@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
       argc, argv,
       {"evaluate", "errors and predictions of a model",
        "evaluate [flags] MODEL[,MODEL...] DATA...    (features, neighbors, structures, or predictions)\n"
-       "       evaluate [flags] MODEL TRIPLES [KNOWN]       (a knowledge graph)\n"
-       "       evaluate [flags] MODEL TRIPLES RANKS..."},
+       "       evaluate [flags] MODEL[,MODEL...] TRIPLES [KNOWN]       (a knowledge graph)\n"
+       "       evaluate [flags] MODEL[,MODEL...] TRIPLES RANKS..."},
       rutile::RunEvaluate);
 }

@@ -62,18 +62,22 @@ std::vector<RankingRow> RowsOf(const KgeEvaluation& evaluation, absl::string_vie
   return rows;
 }
 
-HtmlTable Facts(const TrainedKge& model, const KnowledgeGraph& graph, const KgeEvaluation& evaluation) {
+HtmlTable Facts(const KgeModels& models, const KnowledgeGraph& graph, const KgeEvaluation& evaluation) {
   HtmlTable table;
   table.columns = {{"", "", true}, {"", "", true}};
-  const KgeOptions& options = model.shape.options;
-  table.rows.push_back(
-      {"model", absl::StrCat(kKgeModelNames.Name(options.model), model.shape.is_conve() ? ", variant " : "",
-                             model.shape.is_conve() ? kConveVariantNames.Name(options.variant) : "", ", embeddings of ",
-                             options.embedding_dim, " numbers")});
-  table.rows.push_back({"trained with", absl::StrCat("loss ", kKgeLossNames.Name(options.loss))});
+  for (size_t m = 0; m < models.models.size(); ++m) {
+    const KgeShape& shape = models.models[m].shape;
+    const KgeOptions& options = shape.options;
+    table.rows.push_back({models.is_ensemble() ? models.paths[m] : "model",
+                          absl::StrCat(kKgeModelNames.Name(options.model), shape.is_conve() ? ", variant " : "",
+                                       shape.is_conve() ? kConveVariantNames.Name(options.variant) : "",
+                                       ", embeddings of ", options.embedding_dim, " numbers")});
+    table.rows.push_back({"trained with", absl::StrCat("loss ", kKgeLossNames.Name(options.loss))});
+  }
   table.rows.push_back({"entities", absl::StrCat(graph.num_entities())});
   table.rows.push_back(
-      {"relations", absl::StrCat(graph.num_relations(), model.names.inverse_relations ? ", and their inverses" : "")});
+      {"relations",
+       absl::StrCat(graph.num_relations(), models.first().names.inverse_relations ? ", and their inverses" : "")});
   table.rows.push_back({"triples", absl::StrCat(graph.train.size(), " train, ", graph.valid.size(), " valid, ",
                                                 graph.test.size(), " test")});
   table.rows.push_back({"ranked", std::string(GraphSplitName(evaluation.options.split))});
@@ -131,24 +135,25 @@ std::string MetricsTable(const KgeEvaluation& evaluation, absl::Span<const Ranki
 }
 
 absl::Status WriteRanksOfShard(const std::string& directory, const ToolRun& run, const std::vector<std::string>& inputs,
-                               const EvaluateShard& shard, const KnowledgeGraph& graph,
+                               const KgeModels& models, const EvaluateShard& shard, const KnowledgeGraph& graph,
                                const KgeEvaluation& evaluation) {
-  std::vector<std::string> files = {run.args[0]};
+  std::vector<std::string> files = models.paths;
   files.insert(files.end(), inputs.begin(), inputs.end());
   ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, RanksSchema().kind, files));
   shard.Describe(&metadata);
+  if (models.is_ensemble()) metadata["models"] = absl::StrCat(models.models.size());
   return WriteRanks(shard.Path(directory, "ranks"), graph, evaluation.options, evaluation.ranks, metadata);
 }
 
 absl::Status WriteKgeOutputs(const std::string& directory, const ToolRun& run, const std::vector<std::string>& inputs,
-                             const TrainedKge& model, const KnowledgeGraph& graph, const KgeEvaluation& evaluation) {
-  RETURN_IF_ERROR(WriteRanksOfShard(directory, run, inputs, {}, graph, evaluation));
+                             const KgeModels& models, const KnowledgeGraph& graph, const KgeEvaluation& evaluation) {
+  RETURN_IF_ERROR(WriteRanksOfShard(directory, run, inputs, models, {}, graph, evaluation));
   RETURN_IF_ERROR(WriteFileAtomically(directory + "/metrics.tsv", MetricsTable(evaluation, evaluation.rows)));
   RETURN_IF_ERROR(
       WriteRanksTsv(directory + "/ranks.tsv", graph, SplitTriples(graph, evaluation.options.split), evaluation.ranks));
   HtmlReport html(absl::StrCat("Evaluation of ", run.args[0]));
   for (const std::string& note : evaluation.notes) html.AddParagraph(note);
-  html.AddTable(Facts(model, graph, evaluation));
+  html.AddTable(Facts(models, graph, evaluation));
   html.AddSection("Ranks");
   const auto add_metrics = [&](const std::vector<RankingRow>& rows) {
     html.AddTable(MetricsHtml(rows, evaluation.hits_at));
@@ -173,9 +178,11 @@ absl::Status WriteKgeOutputs(const std::string& directory, const ToolRun& run, c
   add_metrics(relations);
   if (evaluation.probabilities.has_value()) RETURN_IF_ERROR(AddProbabilities(evaluation, &html));
   html.AddSection("Commands");
-  for (const char* key : {"triples_command", "command"}) {
-    const auto command = model.metadata.find(key);
-    if (command != model.metadata.end() && !command->second.empty()) html.AddCode(command->second);
+  for (const TrainedKge& model : models.models) {
+    for (const char* key : {"triples_command", "command"}) {
+      const auto command = model.metadata.find(key);
+      if (command != model.metadata.end() && !command->second.empty()) html.AddCode(command->second);
+    }
   }
   html.AddCode(ShellCommand(run.command));
   return WriteFileAtomically(directory + "/report.html", html.ToString());

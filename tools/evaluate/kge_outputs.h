@@ -12,10 +12,10 @@
 #include "absl/types/span.h"
 #include "lib/calibration/calibration.h"
 #include "lib/graph/knowledge_graph.h"
-#include "lib/kge/model/kge_file.h"
 #include "lib/ranking/rank_options.h"
 #include "lib/ranking/ranking_metrics.h"
 #include "tools/common/run/run_tool.h"
+#include "tools/evaluate/kge_models.h"
 #include "tools/evaluate/shards.h"
 
 namespace rutile {
@@ -34,12 +34,12 @@ struct KgeEvaluation {
 // Writes metrics.tsv, ranks.tsv, ranks.safetensors and report.html into an existing directory. inputs: files of triples
 // or ranks.
 absl::Status WriteKgeOutputs(const std::string& directory, const ToolRun& run, const std::vector<std::string>& inputs,
-                             const TrainedKge& model, const KnowledgeGraph& graph, const KgeEvaluation& evaluation);
+                             const KgeModels& models, const KnowledgeGraph& graph, const KgeEvaluation& evaluation);
 
 // Writes ranks.safetensors only or, if these are the ranks of part `shard`, the file of that part. inputs: files of
 // triples or ranks.
 absl::Status WriteRanksOfShard(const std::string& directory, const ToolRun& run, const std::vector<std::string>& inputs,
-                               const EvaluateShard& shard, const KnowledgeGraph& graph,
+                               const KgeModels& models, const EvaluateShard& shard, const KnowledgeGraph& graph,
                                const KgeEvaluation& evaluation);
 
 // Returns the table as printed, with an additional last column if the convention or the filter is not the usual one.

@@ -1,0 +1,25 @@
+// Several models as one: an answer's score is the sum of its scores by the models, each standardized over all entities.
+
+#ifndef RUTILE_LIB_RANKING_ENSEMBLE_SCORER_H_
+#define RUTILE_LIB_RANKING_ENSEMBLE_SCORER_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/ranking/kge_scorer.h"
+
+namespace rutile {
+
+// Makes a scorer of the models' sum. For each query a model's scores s_e of the N entities become
+// (s_e - mean) / deviation, so that models of any scale and loss weigh the same. A model whose scores of a query are
+// all equal adds nothing. One row of an entity is its rows in all models one after the other, less their means, with
+// its bias as one more number, so that ranking and prediction need not know: the deviation of all scores is the square
+// root of v^T C v, C the covariance of a model's rows. It takes memory for a copy of all entities.
+//
+// The type is F64 if that of a model is. INVALID_ARGUMENT: the models differ in their numbers of entities or relations,
+// or a row is not finite.
+absl::StatusOr<KgeScorer> MakeEnsembleScorer(std::vector<KgeScorer> models);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_RANKING_ENSEMBLE_SCORER_H_

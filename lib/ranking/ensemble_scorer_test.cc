@@ -1,0 +1,113 @@
+#include "lib/ranking/ensemble_scorer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "lib/base/random.h"
+#include "lib/ranking/rank_triples.h"
+#include "lib/ranking/scorer_testing.h"
+
+namespace rutile {
+namespace {
+
+constexpr int32_t kNum = 30, kRelations = 2;
+
+// A model of its own, with rows that are not whole.
+template <typename T>
+TestModel<T> Model(int64_t dim, double scale, uint64_t seed) {
+  TestModel<T> model(kNum, 2 * kRelations, dim);
+  RandomStream random(seed, "ensemble");
+  for (std::vector<T>* values : {&model.entity, &model.relation, &model.bias}) {
+    for (T& value : *values) value = static_cast<T>(scale * random.Normal());
+  }
+  return model;
+}
+
+// The scores of all entities for a query, as kernels compute them.
+std::vector<double> Scores(const KgeScorer& scorer, int32_t head, int32_t relation) {
+  const bool is_double = scorer.entities.dtype() == DType::kF64;
+  Tensor hidden = Tensor::Zeros(scorer.entities.dtype(), {1, scorer.dim()});
+  EXPECT_TRUE(scorer.hidden(absl::MakeConstSpan(&head, 1), absl::MakeConstSpan(&relation, 1), &hidden).ok());
+  std::vector<double> scores(scorer.num_entities());
+  for (int64_t e = 0; e < scorer.num_entities(); ++e) {
+    for (int64_t k = 0; k < scorer.dim(); ++k) {
+      const int64_t at = e * scorer.dim() + k;
+      scores[e] += is_double ? hidden.values<double>()[k] * scorer.entities.values<double>()[at]
+                             : static_cast<double>(hidden.values<float>()[k]) * scorer.entities.values<float>()[at];
+    }
+  }
+  return scores;
+}
+
+TEST(EnsembleScorerTest, AddsUpStandardizedScores) {
+  const TestModel<double> a = Model<double>(3, 1, 1), b = Model<double>(5, 100, 2);
+  const TestModel<float> c = Model<float>(4, 0.01, 3);
+  const auto ensemble = MakeEnsembleScorer({a.Scorer(), b.Scorer(), c.Scorer()});
+  ASSERT_TRUE(ensemble.ok()) << ensemble.status();
+  EXPECT_EQ(ensemble->entities.dtype(), DType::kF64);
+  for (int32_t head = 0; head < kNum; head += 7) {
+    for (int32_t relation = 0; relation < 2 * kRelations; ++relation) {
+      std::vector<double> expected(kNum);
+      const auto add = [&](const auto& model) {
+        std::vector<double> scores;
+        double mean = 0, variance = 0;
+        for (int32_t e = 0; e < kNum; ++e) {
+          scores.push_back(model.Score(head, relation, e));
+          mean += scores.back() / kNum;
+        }
+        for (const double score : scores) variance += (score - mean) * (score - mean) / kNum;
+        for (int32_t e = 0; e < kNum; ++e) expected[e] += (scores[e] - mean) / std::sqrt(variance);
+      };
+      add(a), add(b), add(c);
+      const std::vector<double> scores = Scores(*ensemble, head, relation);
+      for (int32_t e = 0; e < kNum; ++e) EXPECT_NEAR(scores[e], expected[e], 1e-6);
+    }
+  }
+}
+
+// One model, or one model several times, ranks as the model does.
+TEST(EnsembleScorerTest, OfOneModelItsRanksStay) {
+  const KnowledgeGraph graph = TestGraph(kNum, kRelations, true);
+  const TestModel<double> model = Model<double>(4, 3, 4);
+  const auto alone = RankTriples(model.Scorer(), graph, nullptr, {});
+  ASSERT_TRUE(alone.ok());
+  for (const int times : {1, 3}) {
+    const auto ensemble = MakeEnsembleScorer(std::vector<KgeScorer>(times, model.Scorer()));
+    const auto ranks = RankTriples(*ensemble, graph, nullptr, {});
+    ASSERT_TRUE(ranks.ok()) << ranks.status();
+    for (size_t i = 0; i < alone->tail.size(); ++i) {
+      EXPECT_EQ(ranks->tail[i].realistic, alone->tail[i].realistic);
+      EXPECT_EQ(ranks->head[i].realistic, alone->head[i].realistic);
+    }
+  }
+}
+
+TEST(EnsembleScorerTest, AModelThatSaysNothingAddsNothing) {
+  const TestModel<double> model = Model<double>(4, 3, 5);
+  TestModel<double> silent = Model<double>(2, 1, 6);
+  for (double& value : silent.relation) value = 0;
+  for (double& value : silent.bias) value = 7;
+  const auto with = MakeEnsembleScorer({model.Scorer(), silent.Scorer()});
+  const auto without = MakeEnsembleScorer({model.Scorer()});
+  EXPECT_EQ(Scores(*with, 1, 0), Scores(*without, 1, 0));
+}
+
+TEST(EnsembleScorerTest, RefusesWhatDoesNotFit) {
+  const TestModel<double> model = Model<double>(4, 3, 7);
+  TestModel<double> larger(kNum + 1, 2 * kRelations, 4), other = Model<double>(4, 3, 8);
+  EXPECT_FALSE(MakeEnsembleScorer({model.Scorer(), larger.Scorer()}).ok());
+  other.entity[9] = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(std::string(MakeEnsembleScorer({model.Scorer(), other.Scorer()}).status().message()),
+              ::testing::HasSubstr("entity 2 is not finite"));
+}
+
+}  // namespace
+}  // namespace rutile

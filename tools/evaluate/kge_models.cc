@@ -1,0 +1,89 @@
+#include "tools/evaluate/kge_models.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
+#include "lib/file/input_files.h"
+#include "lib/graph/triples_file.h"
+#include "lib/kge/model/kge_import.h"
+#include "lib/kge/model/kge_options.h"
+#include "lib/kge/training/model_scorer.h"
+#include "lib/ranking/ensemble_scorer.h"
+#include "lib/tensorfile/file_kind.h"
+#include "lib/tensorfile/tensor_reader.h"
+#include "tools/common/run/given_flags.h"
+
+namespace rutile {
+namespace {
+
+absl::StatusOr<TrainedKge> Import(const ToolRun& run, const std::string& path, int64_t embedding_height,
+                                  const std::string& output_model, std::optional<KnowledgeGraph>* graph) {
+  if (embedding_height < 0) {
+    return absl::InvalidArgumentError(absl::StrCat("--embedding_height=", embedding_height, ": expected at least 1"));
+  }
+  ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
+  ASSIGN_OR_RETURN(const ForeignKge foreign, ReadForeignKge(file, embedding_height));
+  if (run.args.size() < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": a model of ", foreign.project,
+                     " has no names: name the file of triples behind it whose ids it was trained with"));
+  }
+  ASSIGN_OR_RETURN(*graph, ReadTriples(run.args[1]));
+  ASSIGN_OR_RETURN(TrainedKge model, NameForeignKge(foreign, **graph));
+  PrintMessage(absl::StrCat(path, ": a model of ", foreign.project, ", ConvE (",
+                            kConveVariantNames.Name(model.shape.options.variant), ") of ", model.shape.dim(),
+                            " numbers; its ids are taken to be those of ", run.args[1]));
+  if (!output_model.empty()) {
+    ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, KgeSchema().kind, {path, run.args[1]}));
+    model.metadata.insert(metadata.begin(), metadata.end());
+    RETURN_IF_ERROR(WriteKgeModel(output_model, model));
+    PrintMessage(absl::StrCat("wrote ", output_model));
+  }
+  return model;
+}
+
+}  // namespace
+
+absl::StatusOr<KgeScorer> KgeModels::Scorer(int num_threads) const {
+  std::vector<KgeScorer> scorers;
+  for (const TrainedKge& model : models) scorers.push_back(MakeScorer(model.shape, model.parameters, num_threads));
+  if (!is_ensemble()) return std::move(scorers[0]);
+  return MakeEnsembleScorer(std::move(scorers));
+}
+
+absl::StatusOr<KgeModels> ReadKgeModels(const ToolRun& run, int64_t embedding_height, const std::string& output_model,
+                                        std::optional<KnowledgeGraph>* graph) {
+  KgeModels result;
+  ASSIGN_OR_RETURN(result.paths, ExpandInputs(SplitInputs(run.args[0])));
+  for (size_t i = 0; i < result.paths.size(); ++i) {
+    const std::string& path = result.paths[i];
+    if (std::count(result.paths.begin(), result.paths.end(), path) > 1) {
+      return absl::InvalidArgumentError(absl::StrCat(path, ": is given twice, and would count twice"));
+    }
+    ASSIGN_OR_RETURN(const TensorFile look, LookIntoTensorFile(path));
+    if (!IsForeignKge(look)) {
+      RETURN_IF_ERROR(RefuseFlags("with a model of ours", {"embedding_height"}));
+      ASSIGN_OR_RETURN(TrainedKge model, ReadKgeModel(path));
+      result.models.push_back(std::move(model));
+    } else if (result.paths.size() > 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path,
+                       ": is of another project; --output_model writes it as a model of ours, which can be one of "
+                       "several"));
+    } else {
+      ASSIGN_OR_RETURN(TrainedKge model, Import(run, path, embedding_height, output_model, graph));
+      result.models.push_back(std::move(model));
+    }
+    if (i == 0) continue;
+    const absl::Status status = CheckSameVocabulary(result.models[i], result.models[0].names);
+    if (!status.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(path, " and ", result.paths[0], ": ", status.message()));
+    }
+  }
+  return result;
+}
+
+}  // namespace rutile
