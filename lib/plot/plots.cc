@@ -145,13 +145,22 @@ void AddDensity(absl::string_view name, absl::Span<const double> x, absl::Span<c
   }
   // [level][column: center, then low and high, of x and of y]
   std::array<std::array<std::vector<double>, 6>, kDensityLevels> cells;
-  for (int c = 0; c < kDensityCells * kDensityCells; ++c) {
-    if (counts[c] == 0) continue;
-    const int level = std::min(kDensityLevels - 1, static_cast<int>(std::log10(static_cast<double>(counts[c]))));
-    const double left = x_range.low + c % kDensityCells * width, low = y_range.low + c / kDensityCells * height;
-    int column = 0;
-    for (const double value : {left + width / 2, low + height / 2, left, left + width, low, low + height}) {
-      cells[level][column++].push_back(value);
+  const auto level_of = [&](int c) {
+    return counts[c] == 0 ? -1
+                          : std::min(kDensityLevels - 1, static_cast<int>(std::log10(static_cast<double>(counts[c]))));
+  };
+  for (int row = 0; row < kDensityCells; ++row) {
+    // Neighbors of one level are one rectangle, which keeps the picture small.
+    for (int begin = 0, end = 1; begin < kDensityCells; begin = end++) {
+      const int level = level_of(row * kDensityCells + begin);
+      while (end < kDensityCells && level_of(row * kDensityCells + end) == level) ++end;
+      if (level < 0) continue;
+      const double left = x_range.low + begin * width, right = x_range.low + end * width;
+      const double low = y_range.low + row * height;
+      int column = 0;
+      for (const double value : {(left + right) / 2, low + height / 2, left, right, low, low + height}) {
+        cells[level][column++].push_back(value);
+      }
     }
   }
   for (int level = 0; level < kDensityLevels; ++level) {
