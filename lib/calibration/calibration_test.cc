@@ -35,7 +35,7 @@ double ShareOfTrue(const std::vector<ScoredExample>& examples) {
 }
 
 TEST(CalibrationTest, FindsTheProbabilitiesThatAnswersWereDrawnBy) {
-  const std::vector<ScoredExample> examples = Answers(1, 200000, 1);
+  const std::vector<ScoredExample> examples = Answers(1, 40000, 1);
   for (const CalibrationMethod method : {CalibrationMethod::kPlatt, CalibrationMethod::kIsotonic}) {
     CalibrationOptions options;
     options.method = method;
@@ -43,19 +43,19 @@ TEST(CalibrationTest, FindsTheProbabilitiesThatAnswersWereDrawnBy) {
     const auto calibration = Calibration::Fit(examples, 1, options);
     ASSERT_TRUE(calibration.ok()) << calibration.status();
     for (const double score : {-2.0, -0.5, 0.0, 0.5, 1.0, 2.0}) {
-      EXPECT_NEAR(calibration->Probability(0, score), Sigmoid(2 * score - 1), 0.03) << score;
+      EXPECT_NEAR(calibration->Probability(0, score), Sigmoid(2 * score - 1), 0.05) << score;
     }
     // Other answers of the same kind are as probable as they are said to be.
-    const CalibrationMeasures measures = MeasureCalibration(&*calibration, Answers(1, 50000, 2), options.base_rate);
+    const CalibrationMeasures measures = MeasureCalibration(&*calibration, Answers(1, 20000, 2), options.base_rate);
     EXPECT_GE(measures.bins.size(), 9);
-    for (const CalibrationMeasures::Bin& bin : measures.bins) EXPECT_NEAR(bin.predicted, bin.observed, 0.03);
+    for (const CalibrationMeasures::Bin& bin : measures.bins) EXPECT_NEAR(bin.predicted, bin.observed, 0.05);
     EXPECT_LT(measures.brier, 0.16);
   }
 }
 
 // Another base rate is Bayes' rule, and a fit with that rate gives nearly the same.
 TEST(CalibrationTest, BaseRates) {
-  const std::vector<ScoredExample> examples = Answers(1, 100000, 3);
+  const std::vector<ScoredExample> examples = Answers(1, 40000, 3);
   CalibrationOptions half, rare;
   rare.base_rate = 0.01;
   const auto of_half = Calibration::Fit(examples, 1, half), of_rare = Calibration::Fit(examples, 1, rare);
@@ -93,8 +93,8 @@ TEST(CalibrationTest, NeverCertainNorFalling) {
       before = p;
     }
     EXPECT_GT(calibration->Probability(0, -20), 0);
-    EXPECT_LT(calibration->Probability(0, 20), 1);
-    EXPECT_GT(calibration->Probability(0, 20), 0.9);
+    EXPECT_LT(calibration->Probability(0, 100), 1);
+    EXPECT_GT(calibration->Probability(0, 40), 0.9);
   }
 }
 

@@ -10,11 +10,13 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "absl/base/const_init.h"
+#include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -154,18 +156,50 @@ absl::StatusOr<TensorFile> Parse(absl::string_view bytes, const std::shared_ptr<
   return file;
 }
 
-// Opens a file. What a stream held is kept, because its bytes can be read only once.
-absl::StatusOr<FileContents> OpenFileOrStream(absl::string_view path) {
+// Tells a stream from others that had its name before: its name, device and inode.
+using StreamKey = std::tuple<std::string, dev_t, ino_t>;
+
+// What streams held that were read, because their bytes can be read only once.
+struct Streams {
+  absl::Mutex mutex;
+  std::map<StreamKey, FileContents> contents ABSL_GUARDED_BY(mutex);
+};
+
+Streams& ReadStreams() {
+  static auto* const streams = new Streams();
+  return *streams;
+}
+
+// Returns the key of a stream, or nullopt for a file, and for what is not there.
+std::optional<StreamKey> KeyOfStream(const std::string& name) {
   struct stat info;
-  const std::string name(path);
-  if (name != "-" && (::stat(name.c_str(), &info) != 0 || S_ISREG(info.st_mode))) return FileContents::Open(path);
-  static absl::Mutex mutex(absl::kConstInit);
-  static auto* const streams = new std::map<std::string, FileContents>();
-  const absl::MutexLock lock(&mutex);
-  const auto found = streams->find(name);
-  if (found != streams->end()) return found->second;
+  if (name == "-") {
+    if (::fstat(STDIN_FILENO, &info) != 0) return std::nullopt;
+  } else if (::stat(name.c_str(), &info) != 0 || S_ISREG(info.st_mode)) {
+    return std::nullopt;
+  }
+  return StreamKey(name, info.st_dev, info.st_ino);
+}
+
+absl::StatusOr<FileContents> OpenFileOrStream(absl::string_view path) {
+  const std::optional<StreamKey> key = KeyOfStream(std::string(path));
+  if (!key.has_value()) return FileContents::Open(path);
+  Streams& streams = ReadStreams();
+  const absl::MutexLock lock(&streams.mutex);
+  const auto found = streams.contents.find(*key);
+  if (found != streams.contents.end()) return found->second;
   ASSIGN_OR_RETURN(FileContents contents, FileContents::Open(path));
-  return streams->emplace(name, std::move(contents)).first->second;
+  return streams.contents.emplace(*key, std::move(contents)).first->second;
+}
+
+// Returns the first bytes of a stream that was read, up to `size`; "" of others.
+std::string BeginningOfStream(const std::string& name, size_t size) {
+  const std::optional<StreamKey> key = KeyOfStream(name);
+  if (!key.has_value()) return "";
+  Streams& streams = ReadStreams();
+  const absl::MutexLock lock(&streams.mutex);
+  const auto found = streams.contents.find(*key);
+  return found == streams.contents.end() ? "" : std::string(found->second.data().substr(0, size));
 }
 
 // Returns the descriptor that this process was given under a name: 0 for "-" and "/dev/stdin", 63 for "/dev/fd/63". -1
@@ -241,9 +275,11 @@ absl::StatusOr<TensorFile> LookIntoTensorFile(absl::string_view path) {
 bool LooksLikeTensorFile(absl::string_view path) {
   const std::string name(path);
   struct stat info;
-  std::string bytes;
-  const int fd = GivenDescriptor(name);
-  if (fd >= 0) {
+  std::string bytes = BeginningOfStream(name, kLengthSize + 1);
+  const int fd = bytes.empty() ? GivenDescriptor(name) : -1;
+  if (!bytes.empty()) {
+    // It was read, and its descriptor is at its end.
+  } else if (fd >= 0) {
     bytes = Peek(fd, kLengthSize + 1);
   } else if (::stat(name.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
     bytes.resize(kLengthSize + 1);

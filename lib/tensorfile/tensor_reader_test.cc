@@ -259,6 +259,7 @@ TEST(LooksLikeTensorFileTest, LooksIntoAPipeThatItWasGiven) {
     const auto file = ReadTensorFile(name);
     ASSERT_TRUE(file.ok()) << file.status();
     EXPECT_EQ(file->tensors.size(), 2);
+    EXPECT_TRUE(LooksLikeTensorFile(name)) << "it was read, and is what it was";
   }
   writer.join();
   ::close(ends[0]);

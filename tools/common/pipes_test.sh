@@ -48,7 +48,8 @@ succeeds "$featurize" --output=from-pipe.safetensors - < <(cat "$neighbors")
 
 # So do triples.
 printf 'a\tr\tb\nb\tr\tc\nc\tr\ta\nb\ts\ta\n' > t.txt
-succeeds "$featurize" --train=t.txt --test=t.txt --output=t.safetensors
+printf 'c\ts\tb\n' > test.txt
+succeeds "$featurize" --train=t.txt --test=test.txt --output=t.safetensors
 succeeds "$untrained" t.safetensors m.safetensors distmult dettmers 4 2 1 1-N
 succeeds "$evaluate" m.safetensors t.safetensors
 mv stdout expected

@@ -41,9 +41,9 @@ for method in platt isotonic; do
     { p = $column["probability"]; if (!(p > 0 && p < 1) || ($1 == query && p > last)) exit 1
       last = p; query = $1 }' stdout ||
     fail "probabilities: $(cat stdout)"
-  cut -f 7 stdout > half
+  cut -f 8 stdout > half
   succeeds "$evaluate" --queries=questions.txt --probabilities --base_rate=0.1 $method.safetensors t.safetensors
-  cut -f 7 stdout | paste half - | awk 'NR > 1 { a = $1 / (1 - $1) / 9; b = $2 / (1 - $2); d = a - b
+  cut -f 8 stdout | paste half - | awk 'NR > 1 { a = $1 / (1 - $1) / 9; b = $2 / (1 - $2); d = a - b
     if (d > 1e-3 * a || d < -1e-3 * a) exit 1 }' || fail "a base rate of 0.1: $(paste half stdout)"
 done
 
@@ -51,7 +51,9 @@ done
 succeeds "$evaluate" --calibrate=platt --candidates=seen --output_model=seen.safetensors run/best.safetensors \
   t.safetensors
 succeeds "$evaluate" --queries=questions.txt --probabilities seen.safetensors t.safetensors
-expect_line 'warning: probabilities were fitted to false answers among .*seen in training.* among all entities' log
+expect_line 'warning: probabilities were fitted to false answers among .*seen on that side.* among all entities' log
+succeeds "$evaluate" --queries=questions.txt --probabilities --candidates=seen seen.safetensors t.safetensors
+expect_no_line warning log
 
 # What cannot be, and what would have no effect.
 makes_nothing none.safetensors 'expected a number above 0' "$evaluate" --calibrate=platt --base_rate=0 \

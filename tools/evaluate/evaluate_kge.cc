@@ -171,6 +171,13 @@ absl::StatusOr<RankTriplesOptions> RankOptionsFromFlags() {
   return options;
 }
 
+// Returns the candidates of all relations and both sides.
+absl::StatusOr<std::optional<Candidates>> CandidatesOfAll(const KnowledgeGraph& graph, const TrainedKge& model) {
+  std::vector<int32_t> relations(graph.num_relations());
+  std::iota(relations.begin(), relations.end(), 0);
+  return CandidatesFromFlags(graph, ChooseTypes(graph, model.names), relations, {true, true});
+}
+
 void SetProbabilities(const ModelCalibration& calibration, const KnowledgeGraph& graph,
                       absl::Span<const LinkQuery> queries, std::vector<std::vector<LinkAnswer>>* answers) {
   for (size_t q = 0; q < queries.size(); ++q) {
@@ -216,10 +223,11 @@ absl::Status Predict(const KgeModels& models, const KgeScorer& scorer, const Kno
     ASSIGN_OR_RETURN(const std::optional<ModelCalibration> calibration, CalibrationOf(model));
     if (calibration.has_value()) {
       SetProbabilities(*calibration, graph, queries, &answers);
-      const std::string among = candidates.has_value() ? candidates->description() : "all entities";
-      if (among != calibration->among) {
+      ASSIGN_OR_RETURN(const std::optional<Candidates> all, CandidatesOfAll(graph, model));
+      if ((all.has_value() ? all->sha256() : "") != calibration->among_sha256) {
         PrintWarning(absl::StrCat("probabilities were fitted to false answers among ", calibration->among,
-                                  ", and these answers are among ", among,
+                                  ", and these answers are among ",
+                                  candidates.has_value() ? candidates->description() : "all entities",
                                   ": they are too high or too low; --calibrate with the same candidates fits them"));
       }
     }
@@ -421,10 +429,7 @@ absl::Status EvaluateKge(const ToolRun& run) {
     if (ranked || !more.empty()) {
       return absl::InvalidArgumentError(absl::StrCat(more[0], ": has no effect with --calibrate"));
     }
-    std::vector<int32_t> relations(graph->num_relations());
-    std::iota(relations.begin(), relations.end(), 0);
-    ASSIGN_OR_RETURN(const std::optional<Candidates> candidates,
-                     CandidatesFromFlags(*graph, ChooseTypes(*graph, model.names), relations, {true, true}));
+    ASSIGN_OR_RETURN(const std::optional<Candidates> candidates, CandidatesOfAll(*graph, model));
     ASSIGN_OR_RETURN(const KgeScorer scorer, models.Scorer(ThreadsFromFlags()));
     return CalibrateModel(run, model, scorer, *graph, candidates.has_value() ? &*candidates : nullptr,
                           FLAGS_output_model);

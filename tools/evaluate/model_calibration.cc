@@ -31,7 +31,7 @@ namespace {
 const bool for_embeddings = FlagsAreFor(FlagDomain::kEmbeddings, __FILE__);
 
 constexpr char kMethod[] = "calibration", kBaseRate[] = "calibration_base_rate", kTriples[] = "calibration_triples",
-               kAmong[] = "calibration_among";
+               kAmong[] = "calibration_among", kAmongSha256[] = "calibration_among_sha256";
 
 std::string AmongText(const Candidates* candidates) {
   return candidates == nullptr ? "all entities" : candidates->description();
@@ -84,6 +84,7 @@ absl::StatusOr<std::optional<ModelCalibration>> CalibrationOf(const TrainedKge& 
   result.calibration = std::move(calibration);
   result.base_rate = FlagGiven("base_rate") ? FLAGS_base_rate : base_rate;
   result.among = value(kAmong);
+  result.among_sha256 = value(kAmongSha256);
   return result;
 }
 
@@ -134,6 +135,8 @@ absl::Status CalibrateModel(const ToolRun& run, const TrainedKge& model, const K
   calibrated.metadata[kBaseRate] = absl::StrFormat("%.17g", FLAGS_base_rate);
   calibrated.metadata[kTriples] = DescribeSplits(graph).at("valid_sha256");
   calibrated.metadata[kAmong] = AmongText(candidates);
+  calibrated.metadata.erase(kAmongSha256);
+  if (candidates != nullptr) calibrated.metadata[kAmongSha256] = candidates->sha256();
   RETURN_IF_ERROR(WriteKgeModel(output, calibrated));
   std::cout << table;
   PrintMessage(absl::StrFormat(

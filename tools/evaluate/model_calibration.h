@@ -27,8 +27,9 @@ absl::Status CheckCalibrationFlags();
 // The probabilities that a model has.
 struct ModelCalibration {
   Calibration calibration;
-  double base_rate = 0.5;  // that of --base_rate, else that of the fit
-  std::string among;       // the entities that false answers were drawn from, for people
+  double base_rate = 0.5;    // that of --base_rate, else that of the fit
+  std::string among;         // the entities that false answers were drawn from, for people
+  std::string among_sha256;  // Candidates::sha256() of those of all relations and sides; "" for all entities
 };
 
 // Returns the probabilities of the model, or nullopt if it has none. INVALID_ARGUMENT naming what is wrong with them.
@@ -40,7 +41,8 @@ absl::StatusOr<CalibrationMeasures> MeasureModel(const ModelCalibration& calibra
                                                  const Candidates* candidates);
 
 // Implements --calibrate: fits probabilities to the validation triples, prints how good they are there and on the test
-// triples, and writes the model with them to `output`. INVALID_ARGUMENT: no triples to fit to.
+// triples, and writes the model with them to `output`. candidates: of all relations, or null for all entities.
+// INVALID_ARGUMENT: no triples to fit to.
 absl::Status CalibrateModel(const ToolRun& run, const TrainedKge& model, const KgeScorer& scorer,
                             const KnowledgeGraph& graph, const Candidates* candidates, const std::string& output);
 

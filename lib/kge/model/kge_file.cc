@@ -144,7 +144,7 @@ const Schema& KgeSchema() {
           {"calibration", false,
            "platt or isotonic: how probabilities were fitted; so calibration_base_rate, calibration_triples (a hash) "
            "and "
-           "calibration_among, the entities that false answers were drawn from"},
+           "calibration_among (and its hash, unless all entities), the entities that false answers were drawn from"},
           {"epoch", false, "after which this model was written"},
           {"run_ended", false,
            "`true`: by its own limits; `false`: the run that wrote it was still going, or was stopped"},
