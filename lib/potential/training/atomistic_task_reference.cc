@@ -8,13 +8,6 @@
 
 namespace rutile {
 
-NamedTensors AtomisticTask::CompleteBatch(const NamedTensors& batch) const {
-  NamedTensors complete = batch;
-  complete.Set("x", scales_while_reading_ ? StandardizedRows(batch)
-                                          : FromTorch(ToTorch(rows_).index_select(0, ToTorch(batch.At("row")))));
-  return complete;
-}
-
 at::Tensor AtomisticTask::ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const {
   return EagerLosses(parameters, batch, EagerOptions());
 }
