@@ -14,6 +14,14 @@ cc_library(
     defines = {defines},
     includes = {includes},
     linkopts = {linkopts},
+    deps = [":c10"],
+)
+
+# The library that LibTorch's headers may refer to by themselves, for programs that include them and link nothing else of
+# it (tools/dev/without_libtorch.bzl).
+cc_library(
+    name = "c10",
+    linkopts = {c10_linkopts},
 )
 
 # c10d's process group over TCP. Its header needs Gloo's, which LibTorch's own packages leave out: there Debian's serve,
@@ -128,6 +136,11 @@ def _libtorch_repository_impl(ctx):
             defines = '["RUTILE_C10_HAS_OWN_LOG"]',
             includes = '["include", "include/torch/csrc/api/include"]',
             linkopts = repr(_linkopts(ctx, root)),
+            c10_linkopts = repr([
+                "-L%s/lib" % root,
+                "-Wl,-rpath,%s/lib" % root,
+                "-Wl,--push-state,--as-needed,-lc10,--pop-state",
+            ]),
             gloo_defines = '["USE_C10D_GLOO"]' if _has_gloo_headers(ctx, root) else "[]",
             gloo_linkopts = "[]",
             nccl_hdrs = repr([name + "/**/*.h" for name in nccl_includes]),
@@ -143,6 +156,7 @@ def _libtorch_repository_impl(ctx):
             defines = "[]",
             includes = '["include"]',
             linkopts = '["-ltorch", "-ltorch_cpu", "-lc10"]',
+            c10_linkopts = "[]",
             gloo_defines = '["USE_C10D_GLOO", "RUTILE_GLOO_PAIRS"]',
             gloo_linkopts = '["-lgloo"]',
             nccl_hdrs = "[]",

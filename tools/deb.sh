@@ -94,7 +94,7 @@ tools=rutile/usr/libexec/rutile
 package rutile science libopenblas0-openmp gnuplot-nox \
   "trains interatomic potentials and embeddings of knowledge graphs" \
   "Tools for the shell: rutile train, rutile evaluate and others. man rutile begins." \
-  $tools/{train,evaluate,cache-neighbors,featurize,tracin,tracin-verify,profile,info,diff,check_model}
+  $tools/{train,train-libtorch,evaluate,cache-neighbors,featurize,tracin,tracin-verify,profile,info,diff,check_model}
 package librutile-dev libdevel "" "" "runs potentials of rutile in programs of your own" \
   "A C library, its header, and the sources of a plugin for LAMMPS (GPL-2)." "librutile-dev/$libraries/librutile.so"
 package python3-rutile python python3 "python3-numpy, python3-ase" "runs potentials of rutile in Python and ASE" \

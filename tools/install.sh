@@ -66,7 +66,7 @@ fi
 tools=(cache-neighbors featurize train evaluate tracin profile)
 programs=()
 for tool in "${tools[@]}"; do programs+=("tools/$tool/$tool"); done
-programs+=(tools/tracin/tracin-verify tools/kim/check_model lib/tensorfile/info lib/tensorfile/diff)
+programs+=(tools/train/train-libtorch tools/tracin/tracin-verify tools/kim/check_model lib/tensorfile/{info,diff})
 for file in "${programs[@]}" {lib/md,tools/kim/sources}/librutile.so tools/kim/libkim-api-portable-model.so; do
   [ -e "$from/$file" ] || fail "$from/$file is missing; without --from=DIR this script builds all that it needs"
 done
@@ -144,8 +144,8 @@ done
 
 # Only names that the linker and the loader look at are needed.
 if command -v strip > /dev/null; then
-  strip --strip-unneeded "$stage"/libexec/rutile/{cache-neighbors,featurize,train,evaluate,tracin,tracin-verify} \
-    "$stage"/libexec/rutile/{profile,check_model,info,diff} "$stage/lib/librutile.so" \
+  strip --strip-unneeded "$stage"/libexec/rutile/{cache-neighbors,featurize,train,train-libtorch,evaluate,tracin} \
+    "$stage"/libexec/rutile/{tracin-verify,profile,check_model,info,diff} "$stage/lib/librutile.so" \
     "$stage"/lib/rutile/kim/{libkim-api-portable-model.so,sources/librutile.so}
 fi
 chmod -R u+w,go-w,a+rX "$stage"

@@ -15,9 +15,10 @@ if ! bazel build --show_progress_rate_limit="$every" --show_result=0 //:tools >&
   exit 1
 fi
 mkdir -p bin
-# tracin-verify is no tool of its own: tracin looks for it beside itself.
-for program in cache-neighbors featurize train evaluate tracin tracin-verify profile; do
-  binary=bazel-bin/tools/${program%-verify}/$program
+# train-libtorch and tracin-verify are no tools of their own: train and tracin look for them beside themselves.
+for program in cache-neighbors featurize train train-libtorch evaluate tracin tracin-verify profile; do
+  tool=${program%-verify}
+  binary=bazel-bin/tools/${tool%-libtorch}/$program
   cmp -s "$binary" "bin/$program" || install -m 755 "$binary" "bin/$program"
 done
 

@@ -24,7 +24,7 @@ bazel build "${targets[@]}" //lib/tensorfile:diff
 
 mkdir -p "$folder"/{bin,tests,lib}
 for tool in "${tools[@]}"; do install -m 755 "bazel-bin/tools/$tool/$tool" "$folder/bin/"; done
-install -m 755 bazel-bin/lib/tensorfile/diff "$folder/bin/"
+install -m 755 bazel-bin/tools/train/train-libtorch bazel-bin/lib/tensorfile/diff "$folder/bin/"
 for test in "${tests[@]}"; do install -m 755 "bazel-bin/$test" "$folder/tests/"; done
 strip "$folder"/bin/* "$folder"/tests/*
 # The machine's own C library, driver and LibTorch stay its own.

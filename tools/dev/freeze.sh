@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # freeze.sh BIN OUT [INSTRUCTIONS]: records what the tools do, so that `diff -r` of two records shows what a change did.
 #
-#   BIN            a directory with the seven programs, as tools/quickstart.sh fills it
+#   BIN            a directory with the eight programs, as tools/quickstart.sh fills it
 #   OUT            a directory that does not exist yet
 #   INSTRUCTIONS   the program benchmarks/instructions; without it no instructions are counted
 #
@@ -22,12 +22,13 @@ instructions=${3:+$(realpath "$3")}
 mkdir "$2"
 out=$(cd "$2" && pwd)
 export PATH=$bin:$PATH
-programs="cache-neighbors featurize train evaluate tracin tracin-verify profile"
+programs="cache-neighbors featurize train train-libtorch evaluate tracin tracin-verify profile"
 
 mkdir "$out/help" "$out/symbols"
 for program in $programs; do
   nm -C --defined-only "$bin/$program" | sed -E 's/^[0-9a-f]+ . //' | sort -u > "$out/symbols/$program"
-  [ "$program" = tracin-verify ] || { "$bin/$program" --help && "$bin/$program" --help=all; } > "$out/help/$program"
+  [[ $program =~ -(libtorch|verify)$ ]] ||
+    { "$bin/$program" --help && "$bin/$program" --help=all; } > "$out/help/$program"
 done
 
 scratch=$(mktemp -d)

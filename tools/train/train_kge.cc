@@ -1,7 +1,5 @@
 #include "tools/train/train_kge.h"
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -45,6 +43,7 @@
 #include "tools/train/flags/process_flags.h"
 #include "tools/train/init_flags.h"
 #include "tools/train/init_kge.h"
+#include "tools/train/libtorch.h"
 #include "tools/train/run_member.h"
 #include "tools/train/train_plot.h"
 #include "tools/train/trainer_flags/trainer_flags.h"
@@ -224,7 +223,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   RecordPreset(preset, &options);
   if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
   const int num_threads = KgeThreads(model, *data.graph, options.batch_size);
-  at::set_num_threads(num_threads);
+  SetLibTorchThreads(num_threads);
   FlagSettings settings;
   ResolveTrainer(options, model.precision, num_threads, &settings);
   if (factors == FactorRounding::kBf16)

@@ -15,6 +15,7 @@
 #include "tools/train/features.h"
 #include "tools/train/flags/flags_of_other_programs.h"
 #include "tools/train/flags/operator_flags.h"
+#include "tools/train/libtorch.h"
 #include "tools/train/run_member.h"
 #include "tools/train/train_kge.h"
 #include "tools/train/train_potential.h"
@@ -66,10 +67,11 @@ absl::Status CheckStandardInput(const std::vector<std::string>& inputs) {
 
 absl::Status RunTrain(const ToolRun& run) {
   StartMessagesFromFlags();
-  RETURN_IF_ERROR(StartOperatorsFromFlags());
   if (run.args.empty()) {
     return absl::InvalidArgumentError("needs structures, features, neighbors or triples to train on; see train --help");
   }
+  RETURN_IF_ERROR(ContinueWithLibTorch(run));  // before inputs are named on standard input
+  RETURN_IF_ERROR(StartOperatorsFromFlags());
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(run.args));
   RETURN_IF_ERROR(CheckDistinctFiles(inputs));
   RETURN_IF_ERROR(CheckStandardInput(inputs));

@@ -1,0 +1,22 @@
+// train is two programs of the same sources, as loading LibTorch takes longer than a small run: `train` links without
+// it (without_libtorch.cc) and continues as `train-libtorch` (with_libtorch.cc) where the flags ask for what only
+// LibTorch does. Each defines these functions in its own way.
+
+#ifndef RUTILE_TOOLS_TRAIN_LIBTORCH_H_
+#define RUTILE_TOOLS_TRAIN_LIBTORCH_H_
+
+#include "absl/status/status.h"
+#include "tools/common/run/run_tool.h"
+
+namespace rutile {
+
+// In train: replaces this process by train-libtorch if WhyLibTorch() is not empty, so nothing may have been read from
+// standard input or written yet; returns on errors, those of ExecSiblingBinary. In train-libtorch: returns OK.
+absl::Status ContinueWithLibTorch(const ToolRun& run);
+
+// Sets how many threads LibTorch's operations use, if they can be reached.
+void SetLibTorchThreads(int num_threads);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_TRAIN_LIBTORCH_H_

@@ -1,0 +1,14 @@
+// Of train-libtorch: all of train is there. Users do not call it: train does (libtorch.h).
+
+#include <ATen/Parallel.h>
+
+#include "absl/status/status.h"
+#include "tools/train/libtorch.h"
+
+namespace rutile {
+
+absl::Status ContinueWithLibTorch(const ToolRun&) { return absl::OkStatus(); }
+
+void SetLibTorchThreads(int num_threads) { at::set_num_threads(num_threads); }
+
+}  // namespace rutile

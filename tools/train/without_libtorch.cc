@@ -1,0 +1,117 @@
+// Of train, which links without LibTorch: definitions that stand in for those that need it. As this object comes before
+// all libraries, the linker leaves out their objects of the same functions. One that is forgotten here is an error of
+// the linker, since LibTorch is not there (tools/dev/without_libtorch.bzl).
+//
+// None of them is reached, because train has become train-libtorch by then, but for FindTorchFacts.
+
+#include <ATen/core/Tensor.h>  // declarations alone: nothing of a tensor is called
+#include <torch/version.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "lib/base/logging.h"
+#include "lib/distributed/gloo_communicator.h"
+#include "lib/kge/training/kge_task.h"
+#include "lib/machine/cpu_bf16.h"
+#include "lib/optimizer/lbfgs.h"
+#include "lib/potential/training/atomistic_task.h"
+#include "lib/potential/training/force_task.h"
+#include "lib/profile/operators.h"
+#include "lib/task/device_events.h"
+#include "lib/task/eager_evaluation.h"
+#include "lib/task/eager_gradients.h"
+#include "lib/task/torch_facts.h"
+#include "lib/train/step/device_step.h"
+#include "tools/common/run/exec_sibling_binary.h"
+#include "tools/train/flags/libtorch_flags.h"
+#include "tools/train/libtorch.h"
+
+#define NEEDS_LIBTORCH LOG(FATAL) << "LibTorch is needed, and WhyLibTorch() has not said so: " << __func__
+
+namespace rutile {
+
+absl::Status ContinueWithLibTorch(const ToolRun& run) {
+  const std::string why = WhyLibTorch();
+  if (why.empty()) return absl::OkStatus();
+  return ExecSiblingBinary(run, "train-libtorch", absl::StrCat(why, " needs LibTorch"));
+}
+
+void SetLibTorchThreads(int) {}
+
+// What matters to those who need no LibTorch: nobody asks for a GPU.
+TorchFacts FindTorchFacts() {
+  TorchFacts facts;
+  facts.version = TORCH_VERSION;
+  facts.cpu_bf16 = CpuBf16Instructions();
+  facts.cpu_matmul_precision = TORCH_VERSION_MAJOR >= 2;
+  return facts;
+}
+bool CudaHasBf16(absl::string_view) { NEEDS_LIBTORCH; }
+std::unique_ptr<DeviceClock> MakeDeviceClock(const std::string&) { NEEDS_LIBTORCH; }
+
+void StartOperators() { NEEDS_LIBTORCH; }
+std::vector<ProfileOperator> StopOperators(size_t) { NEEDS_LIBTORCH; }
+
+at::Tensor AtomisticTask::ExampleLosses(const at::Tensor&, const NamedTensors&) const { NEEDS_LIBTORCH; }
+at::Tensor AtomisticTask::EagerLosses(const at::Tensor&, const NamedTensors&, const EagerOptions&) const {
+  NEEDS_LIBTORCH;
+}
+at::Tensor ForceTask::ExampleLosses(const at::Tensor&, const NamedTensors&) const { NEEDS_LIBTORCH; }
+at::Tensor ForceTask::EagerLosses(const at::Tensor&, const NamedTensors&, const EagerOptions&) const { NEEDS_LIBTORCH; }
+at::Tensor KgeTask::ExampleLosses(const at::Tensor&, const NamedTensors&) const { NEEDS_LIBTORCH; }
+at::Tensor KgeTask::EagerLosses(const at::Tensor&, const NamedTensors&, const EagerOptions&) const { NEEDS_LIBTORCH; }
+void KgeTask::EvaluateEager(const at::Tensor&, const NamedTensors&, TermSums*, absl::Span<double>) const {
+  NEEDS_LIBTORCH;
+}
+
+absl::Status CheckEager(const Task&, const EagerOptions&) { NEEDS_LIBTORCH; }
+
+struct EagerGradients::Impl {};
+EagerGradients::EagerGradients(const Task&, const EagerOptions&, bool) { NEEDS_LIBTORCH; }
+EagerGradients::~EagerGradients() = default;
+absl::Status EagerGradients::Add(const Tensor&, const NamedTensors&, double, absl::Span<Tensor>, TermSums*) {
+  NEEDS_LIBTORCH;
+}
+absl::Status EagerGradients::AddOnDevice(const at::Tensor&, const NamedTensors&, double, TermSums*) { NEEDS_LIBTORCH; }
+absl::Status EagerGradients::FetchSums(TermSums*) { NEEDS_LIBTORCH; }
+std::vector<at::Tensor>* EagerGradients::device_gradients() { NEEDS_LIBTORCH; }
+void EagerGradients::SetProcesses(DeviceSums*) { NEEDS_LIBTORCH; }
+absl::Status EagerGradients::Fetch(absl::Span<Tensor>, TermSums*) { NEEDS_LIBTORCH; }
+
+bool EvaluatesOnDevices(const Task&) { NEEDS_LIBTORCH; }
+
+struct EagerEvaluation::Impl {};
+EagerEvaluation::EagerEvaluation(const Task&, const Tensor&, const std::string&) { NEEDS_LIBTORCH; }
+EagerEvaluation::~EagerEvaluation() = default;
+absl::Status EagerEvaluation::Add(const NamedTensors&, TermSums*, absl::Span<double>) { NEEDS_LIBTORCH; }
+
+class DeviceStep::Impl {};
+DeviceStep::DeviceStep(const std::string&) { NEEDS_LIBTORCH; }
+DeviceStep::~DeviceStep() = default;
+absl::Status DeviceStep::Begin(const Tensor&) { NEEDS_LIBTORCH; }
+const at::Tensor& DeviceStep::parameters() const { NEEDS_LIBTORCH; }
+absl::StatusOr<double> DeviceStep::Combine(absl::Span<const double>, std::vector<at::Tensor>*) { NEEDS_LIBTORCH; }
+absl::Status DeviceStep::Step(double, double, const TrainerOptions&, Optimizer*) { NEEDS_LIBTORCH; }
+absl::Status DeviceStep::CopyBuffers(const Tensor&, absl::Span<const ParameterSlice>) { NEEDS_LIBTORCH; }
+absl::Status DeviceStep::UpdateAverage(int64_t, Ema*) { NEEDS_LIBTORCH; }
+absl::Status DeviceStep::Gather() { NEEDS_LIBTORCH; }
+void DeviceStep::Forget() { NEEDS_LIBTORCH; }
+
+struct Lbfgs::Impl {};
+Lbfgs::Lbfgs(const OptimizerOptions&, Tensor, Function) { NEEDS_LIBTORCH; }
+Lbfgs::~Lbfgs() = default;
+absl::StatusOr<Lbfgs::Result> Lbfgs::Step(double) { NEEDS_LIBTORCH; }
+NamedTensors Lbfgs::State() const { NEEDS_LIBTORCH; }
+absl::Status Lbfgs::SetState(const NamedTensors&) { NEEDS_LIBTORCH; }
+
+absl::StatusOr<std::unique_ptr<Communicator>> JoinGloo(const RankSettings&, const GlooOptions&, int*) {
+  NEEDS_LIBTORCH;
+}
+
+}  // namespace rutile
