@@ -26,17 +26,18 @@ namespace rutile {
 
 // A structure of `atoms` atoms whose neighbors are in `state`, as MakeMomentDerivatives of the same options left them
 // after Features or Restore. row: [atoms], the row of each atom in arrays over atoms, so that those of several
-// structures may be sorted together.
+// structures may be sorted together. The first `centers` atoms have sums over neighbors, and rows of x; the others,
+// such as atoms of another process, only send.
 template <typename T>
 struct MessageSites {
   const typename DescriptorDerivatives<T>::State* state;
   const int32_t* row;
-  int64_t atoms;
+  int64_t atoms, centers;
 };
 
 // T is float or double. One thread at a time may use an object. Memory grows to that of the atom with most neighbors.
 // Arrays u, ubar and so on have rows of num_messages numbers, x, xbar and so on rows of num_features(). Methods
-// overwrite the rows of the structure's atoms.
+// overwrite the rows of the structure's atoms: all for u and its like, those of centers for x and its like.
 template <typename T>
 class MessageMoments {
  public:

@@ -130,7 +130,7 @@ Results Compute(const MomentOptions& options, int messages, const std::vector<do
   std::vector<int32_t> row(atoms);
   std::iota(row.begin(), row.end(), 0);
   std::reverse(row.begin(), row.end());
-  const MessageSites<T> sites = {state.get(), row.data(), atoms};
+  const MessageSites<T> sites = {state.get(), row.data(), atoms, atoms};
   MessageMoments<T> moments(options, messages, scale);
   const int64_t features = moments.num_features();
   const auto rows = [&](const std::vector<double>& values, int64_t width) { return Rows<T>(values, row, width); };
@@ -213,6 +213,38 @@ TEST(MessageMomentsTest, EqualDefinitionInAwkwardStructures) {
     }
   }
   ExpectEqualDefinition(Options(1, 8, 3), 16, RandomStructure(60, 0, 3));
+}
+
+// Without sums of the others, those of centers are the same, and messages have what goes back from centers alone.
+TEST(MessageMomentsTest, AtomsThatOnlySendHaveNoSums) {
+  const MomentOptions options = Options(2, 4, 2);
+  const Structure structure = RandomStructure(9, 4.4, 7);
+  const int64_t atoms = structure.size(), centers = 4, messages = 3;
+  const SampleGeometry sample(structure, {0, 1, 0, 1, 0, 1, 0, 1, 0}, options.cutoff + 0.2);
+  const auto derivatives = MakeMomentDerivatives<double>(options);
+  const auto state = derivatives->MakeState();
+  std::vector<double> plain(atoms * derivatives->num_features());
+  derivatives->Features(sample.Get(), state.get(), absl::MakeSpan(plain));
+  std::vector<int32_t> row(atoms);
+  std::iota(row.begin(), row.end(), 0);
+  MessageMoments<double> moments(options, messages, RandomVector(options.num_radial * options.num_harmonics(), 9));
+  const int64_t features = moments.num_features();
+  Inputs in(atoms, messages, features);
+  std::fill(in.xbar.begin() + centers * features, in.xbar.end(), 0.0);
+  const MessageSites<double> all = {state.get(), row.data(), atoms, atoms},
+                             some = {state.get(), row.data(), atoms, centers};
+  std::vector<double> x(atoms * features), few(centers * features), ubar(atoms * messages), few_ubar = ubar;
+  std::vector<double> force(3 * atoms), few_force = force, strain(9), few_strain(9);
+  moments.Sums(all, in.u.data(), x.data());
+  moments.Sums(some, in.u.data(), few.data());
+  x.resize(few.size());
+  EXPECT_EQ(few, x);
+  moments.Slopes(all, in.u.data(), in.xbar.data(), ubar.data(), force.data(), strain.data(), nullptr);
+  in.xbar.resize(few.size());
+  moments.Slopes(some, in.u.data(), in.xbar.data(), few_ubar.data(), few_force.data(), few_strain.data(), nullptr);
+  EXPECT_EQ(few_ubar, ubar);
+  EXPECT_EQ(few_force, force);
+  EXPECT_EQ(few_strain, strain);
 }
 
 }  // namespace

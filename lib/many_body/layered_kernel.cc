@@ -193,19 +193,41 @@ void LayeredKernel<T>::AddTo(absl::Span<T> gradients) const {
 template <typename T>
 void LayeredKernel<T>::Propagate(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums,
                                  bool forces, T* x_gradients) {
+  TakeBuffers(rows.num_atoms(), /*second_order=*/false);
+  SendMessages(parameters, rows, sums, messages_.data());
+  AddSecondLayer(rows, messages_.data(), sums);
+  MessageSlopes(messages_.data(), forces, message_slopes_.data());
+  FirstLayerSlopes(rows, message_slopes_.data(), x_gradients);
+}
+
+template <typename T>
+void LayeredKernel<T>::SendMessages(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums,
+                                    T* u) {
   Split(parameters, rows);
   TakeBuffers(rows.num_atoms(), /*second_order=*/false);
   first_.ForwardInvariants(first_parameters_, rows, sums);
   Bound(rows.num_atoms());
-  Send(rows, bounded_.data(), messages_.data());
-  message_sums_->Sums(messages_.data(), features_.data());
+  Send(rows, bounded_.data(), u);
+}
+
+template <typename T>
+void LayeredKernel<T>::AddSecondLayer(const AtomRows<T>& rows, const T* u, absl::Span<double> sums) {
+  message_sums_->Sums(u, features_.data());
   const AtomRows<T> second_rows = SecondRows(rows);
   second_sums_.resize(sums.size());
   second_.ForwardInvariants(second_parameters_, second_rows, absl::MakeSpan(second_sums_));
   for (size_t s = 0; s < sums.size(); ++s) sums[s] += second_sums_[s];
   second_.FinishForward(second_rows, nullptr, feature_slopes_.data());
-  message_sums_->Slopes(messages_.data(), feature_slopes_.data(), forces, message_slopes_.data());
-  Receive(rows, message_slopes_.data(), received_.data());
+}
+
+template <typename T>
+void LayeredKernel<T>::MessageSlopes(const T* u, bool forces, T* ubar) {
+  message_sums_->Slopes(u, feature_slopes_.data(), forces, ubar);
+}
+
+template <typename T>
+void LayeredKernel<T>::FirstLayerSlopes(const AtomRows<T>& rows, const T* ubar, T* x_gradients) {
+  Receive(rows, ubar, received_.data());
   const int64_t size = rows.num_atoms() * first_.padded_channels();
   for (int64_t i = 0; i < size; ++i) invariant_slopes_[i] = bound_slopes_[i] * received_[i];
   first_.FinishForward(rows, invariant_slopes_.data(), x_gradients);

@@ -68,6 +68,25 @@ class LayeredKernel final : public AtomKernel<T> {
                                     absl::Span<const double> slopes, absl::Span<const T> tangents,
                                     absl::Span<T> gradients) override;
 
+  // ---- in steps, for atoms some of whose neighbors are no rows: images, or atoms of another process, which send what
+  // others have computed
+  //
+  //   kernel.SendMessages(parameters, rows, sums, u);           // u [rows, messages]
+  //   (the caller adds the messages of all other atoms to u)
+  //   kernel.AddSecondLayer(rows, u, sums);
+  //   kernel.MessageSlopes(u, forces, ubar);                    // of all atoms
+  //   (the caller adds to ubar of the rows what other atoms' energies have)
+  //   kernel.FirstLayerSlopes(rows, ubar, x_gradients);
+  //
+  // Without sums, rows have no energies of their own: they only send, and the two steps between are left out.
+  // MessageSums knows where messages of all atoms are in u and ubar.
+  void SendMessages(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums, T* u);
+  // Adds energies of the second layer to sums, and keeps their derivatives by what the rows receive.
+  void AddSecondLayer(const AtomRows<T>& rows, const T* u, absl::Span<double> sums);
+  void MessageSlopes(const T* u, bool forces, T* ubar);
+  // Computes x_gradients from ubar, of which it reads that of the rows.
+  void FirstLayerSlopes(const AtomRows<T>& rows, const T* ubar, T* x_gradients);
+
  private:
   // Arrays over atoms: messages [A, messages], features [A, F2], invariants [A, padded channels].
   int64_t num_messages() const { return shape_.moments.messages; }

@@ -174,14 +174,15 @@ void ManyBodyKernel<T>::AddLinear(const AtomRows<T>& rows, absl::Span<double> su
 }
 
 template <typename T>
-void ManyBodyKernel<T>::FinishSlopes(const T* m_slopes, T* x_gradients) {
+void ManyBodyKernel<T>::FinishSlopes(const T* m_slopes, T* x_gradients, bool energies) {
   const int64_t channels = sizes_.channels;
   ForEach(blocks_.size(), [&](int64_t b, int worker) {
     const Block& block = blocks_[b];
     const T* const coefficients = CoefficientsOf(block.species);
     const T* const v = coefficients + places_.linear;
     T* const slopes = slopes_.data() + block.begin * channels;
-    for (int64_t atom = 0; atom < block.count; ++atom) {
+    if (!energies) std::fill_n(slopes, block.count * channels, T(0));
+    for (int64_t atom = 0; energies && atom < block.count; ++atom) {
       for (int64_t k = 0; k < channels; ++k) slopes[atom * channels + k] += v[k];
     }
     const T* const more = m_slopes == nullptr ? nullptr : m_slopes + block.begin * channels;
@@ -252,6 +253,8 @@ void ManyBodyKernel<T>::ForwardInvariants(absl::Span<const T> parameters, const 
   CHECK(rows.row.empty()) << "values alone are read where they lie";
   Start(parameters, rows, /*keeps_moments=*/true);
   ComputeInvariants(rows, /*keep=*/true);
+  has_energies_ = !sums.empty() || rows.num_atoms() == 0;
+  if (!has_energies_) return;
   networks_.ForwardWithInputGradients(network_parameters_, NetworkRows(rows), sums,
                                       {slopes_.data(), static_cast<size_t>(slopes_.size())});
   AddLinear(rows, sums);
@@ -259,8 +262,8 @@ void ManyBodyKernel<T>::ForwardInvariants(absl::Span<const T> parameters, const 
 
 template <typename T>
 void ManyBodyKernel<T>::FinishForward(const AtomRows<T>& rows, const T* m_slopes, T* x_gradients) {
-  FinishSlopes(m_slopes, x_gradients);
-  kept_ = Kept::kDerivatives;
+  FinishSlopes(m_slopes, x_gradients, has_energies_);
+  if (has_energies_) kept_ = Kept::kDerivatives;
 }
 
 template <typename T>

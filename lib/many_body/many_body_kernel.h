@@ -77,7 +77,8 @@ class ManyBodyKernel final : public AtomKernel<T> {
   //
   // M and Mdot are [A, padded_channels()]. ForwardInvariants computes M and the energy sums, FinishForward what
   // ForwardWithInputGradients has besides, for a number that changes with M by m_slopes more than the energies do;
-  // m_slopes and x_gradients may be null.
+  // m_slopes and x_gradients may be null. Without sums, M alone is computed, and the number has no energies in it;
+  // parameters have no gradients then.
   int padded_channels() const { return sizes_.channels; }
   void ForwardInvariants(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums);
   const T* invariants() const { return invariants_.data(); }
@@ -114,7 +115,7 @@ class ManyBodyKernel final : public AtomKernel<T> {
   // Computes M of all atoms, and v M / sqrt(K) in linear_; stores A if `keep`.
   void ComputeInvariants(const AtomRows<T>& rows, bool keep);
   // Turns network' in slopes_ into Mbar, with m_slopes added, and fills x_gradients. Both may be null.
-  void FinishSlopes(const T* m_slopes, T* x_gradients);
+  void FinishSlopes(const T* m_slopes, T* x_gradients, bool energies = true);
   void AddLinear(const AtomRows<T>& rows, absl::Span<double> sums) const;
   // slopes may be empty or tangents null.
   void AddGradients(const AtomRows<T>& rows, absl::Span<const double> slopes, const T* tangents,
@@ -140,6 +141,7 @@ class ManyBodyKernel final : public AtomKernel<T> {
   NetworkKernel<T> networks_;
   std::vector<bool> frozen_;  // [species], or empty
   Kept kept_ = Kept::kNothing;
+  bool has_energies_ = true;  // false after ForwardInvariants without sums
   std::vector<Block> blocks_;
   std::vector<Piece> pieces_;
   AlignedBuffer<T> coefficients_;        // [species, places_.size]

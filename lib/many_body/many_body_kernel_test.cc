@@ -62,6 +62,25 @@ TEST(ManyBodyKernelTest, GradientsAgreeWithFiniteDifferences) {
   }
 }
 
+// Atoms that have no energies, only something that depends on M, have the slopes of that alone.
+TEST(ManyBodyKernelTest, SlopesWithoutEnergiesAreTheRest) {
+  const ManyBodyExample<double> e = MakeManyBodyExample<double>(ManyBodyShape(2, 3, 2, 2, {4}), {5, 2}, 2);
+  ManyBodyKernel<double> kernel(e.shape);
+  std::vector<double> sums(2), m_slopes(7 * kernel.padded_channels());
+  RandomStream random(4, "slopes");
+  for (double& each : m_slopes) each = random.Normal();
+  std::vector<double> energies(e.x.size()), both(e.x.size()), rest(e.x.size());
+  kernel.ForwardInvariants(e.parameters, e.rows(), absl::MakeSpan(sums));
+  kernel.FinishForward(e.rows(), nullptr, energies.data());
+  kernel.ForwardInvariants(e.parameters, e.rows(), {});
+  const std::vector<double> m(kernel.invariants(), kernel.invariants() + m_slopes.size());
+  kernel.FinishForward(e.rows(), m_slopes.data(), rest.data());
+  kernel.ForwardInvariants(e.parameters, e.rows(), absl::MakeSpan(sums));
+  EXPECT_EQ(std::vector<double>(kernel.invariants(), kernel.invariants() + m_slopes.size()), m);
+  kernel.FinishForward(e.rows(), m_slopes.data(), both.data());
+  for (size_t i = 0; i < e.x.size(); ++i) EXPECT_NEAR(rest[i], both[i] - energies[i], 1e-13) << i;
+}
+
 // Moments of some neighbors in random directions, with random radial functions.
 std::vector<double> MomentsOf(const NetworkShape& shape, const std::vector<std::vector<double>>& directions) {
   const int q = shape.moments.num_components(), rows = shape.num_species * shape.moments.num_radial;

@@ -173,7 +173,7 @@ void StructureWorker<T>::ComputeAllFeatures(const ForceBatch<T>& batch, bool kee
     }
     State* const state = states_[keep_states ? k : 0].get();
     ComputeFeatures(batch, keep, scope, state, &places_[k]);
-    if (messages_ != nullptr) messages_->Add({state, places_[k].row, places_[k].atoms});
+    if (messages_ != nullptr) messages_->Add({state, places_[k].row, places_[k].atoms, places_[k].atoms});
   }
 }
 
