@@ -25,15 +25,6 @@ std::vector<int> AllAtoms(size_t n) {
   return atoms;
 }
 
-// Sends what images have, forces or `columns` numbers each, to their owners.
-std::vector<double> SentHome(const TestGhosts& ghosts, const double* values, size_t num_atoms, int columns = 3) {
-  std::vector<double> home(columns * num_atoms, 0.0);
-  for (size_t i = 0; i < ghosts.owner.size(); ++i) {
-    for (int a = 0; a < columns; ++a) home[columns * ghosts.owner[i] + a] += values[columns * i + a];
-  }
-  return home;
-}
-
 TEST(ComputeListTest, EqualsTheRouteOfPeriodicCells) {
   for (const std::string& name : GoldenCaseNames()) {
     const GoldenCase golden = ReadGoldenCase(name);

@@ -39,6 +39,34 @@ absl::Status NotUsable(const double* position, int64_t atom) {
 
 }  // namespace
 
+// Passes messages on in the order of the caller's atoms. Rows of atoms that the model does not know are 0.
+class MdContext::PlacedExchange final : public MessageExchange {
+ public:
+  PlacedExchange(MessageExchange* callers, const std::vector<int32_t>& order, int64_t num_callers_atoms)
+      : callers_(callers), order_(order), num_callers_atoms_(num_callers_atoms) {}
+
+  absl::Status SendOut(int width, absl::Span<double> values) override {
+    return Pass(width, values, &MessageExchange::SendOut);
+  }
+  absl::Status SendHome(int width, absl::Span<double> values) override {
+    return Pass(width, values, &MessageExchange::SendHome);
+  }
+
+ private:
+  absl::Status Pass(int width, absl::Span<double> values,
+                    absl::Status (MessageExchange::*pass)(int, absl::Span<double>)) {
+    std::vector<double> all(num_callers_atoms_ * width, 0.0);
+    for (size_t k = 0; k < order_.size(); ++k) std::copy_n(&values[k * width], width, &all[order_[k] * size_t(width)]);
+    RETURN_IF_ERROR((callers_->*pass)(width, absl::MakeSpan(all)));
+    for (size_t k = 0; k < order_.size(); ++k) std::copy_n(&all[order_[k] * size_t(width)], width, &values[k * width]);
+    return absl::OkStatus();
+  }
+
+  MessageExchange* const callers_;
+  const std::vector<int32_t>& order_;
+  const int64_t num_callers_atoms_;
+};
+
 MdContext::MdContext(std::shared_ptr<const MdModel> model)
     : model_(std::move(model)),
       predictor_(model_->potentials()),
@@ -68,27 +96,29 @@ absl::Status MdContext::ComputeCell(absl::Span<const int> species, const double*
   row_of_ = order_;
   num_callers_atoms_ = num_atoms;
   RETURN_IF_ERROR(search_.Compute(structure_, &pairs_));
-  return Predict(num_atoms, pairs_.shift.data(), outputs);
+  return Predict(num_atoms, pairs_.shift.data(), /*exchange=*/nullptr, outputs);
 }
 
 absl::Status MdContext::ComputeList(absl::Span<const int> species, const double* positions,
                                     absl::Span<const int> centers, const NeighborsOf& neighbors, int mask,
-                                    const rutile_outputs& outputs) {
-  for (const Potential& potential : model_->potentials()) {
-    if (!potential.shape.has_messages()) continue;
-    return absl::InvalidArgumentError(
-        "the potential has two layers (train's --messages): atoms need the neighbors of their neighbors, which lists "
-        "of "
-        "centers do not hold; compute all atoms in a cell, or use a potential of one layer");
-  }
+                                    MessageExchange* exchange, const rutile_outputs& outputs) {
   if (outputs.energy_spread != nullptr || outputs.force_spread != nullptr) {
     return absl::InvalidArgumentError(
         "a spread is asked for, but the spread of a part of the atoms is no part of the spread; ask for member_energy "
         "and member_forces, add them up over all parts, and take the deviation then");
   }
   RETURN_IF_ERROR(OrderAtoms(species, positions, centers));
-  RETURN_IF_ERROR(CollectPairs(neighbors, mask));
-  return Predict(static_cast<int64_t>(pairs_.offset.size()) - 1, no_shift_.data(), outputs);
+  const int64_t num_centers = static_cast<int64_t>(pairs_.offset.size()) - 1;
+  pairs_.j.clear();
+  RETURN_IF_ERROR(CollectPairs(0, num_centers, neighbors, mask));
+  const bool has_messages = predictor_.num_messages() > 0;
+  if (has_messages && exchange == nullptr) RETURN_IF_ERROR(CollectSenders(neighbors, mask));
+  RETURN_IF_ERROR(CheckFull());
+  // Distances are those of the atoms and images that the caller placed, so that no pair has a lattice shift.
+  no_shift_.resize(std::max<size_t>(no_shift_.size(), 3 * pairs_.num_pairs()), 0);
+  if (!has_messages || exchange == nullptr) return Predict(num_centers, no_shift_.data(), nullptr, outputs);
+  PlacedExchange placed(exchange, order_, num_callers_atoms_);
+  return Predict(num_centers, no_shift_.data(), &placed, outputs);
 }
 
 absl::Status MdContext::OrderAtoms(absl::Span<const int> species, const double* positions,
@@ -135,30 +165,70 @@ absl::Status MdContext::OrderAtoms(absl::Span<const int> species, const double* 
   return absl::OkStatus();
 }
 
-absl::Status MdContext::CollectPairs(const NeighborsOf& neighbors, int mask) {
-  const int64_t num_centers = static_cast<int64_t>(pairs_.offset.size()) - 1;
-  pairs_.j.clear();
+absl::Status MdContext::CollectPairs(int64_t begin, int64_t end, const NeighborsOf& neighbors, int mask) {
+  pairs_.offset.resize(end + 1);
   last_row_.assign(order_.size(), -1);
-  int64_t upward = 0, downward = 0;  // pairs of two centers
-  for (int64_t row = 0; row < num_centers; ++row) {
+  for (int64_t row = begin; row < end; ++row) {
     ASSIGN_OR_RETURN(const absl::Span<const int> entries, neighbors(order_[row]));
     RETURN_IF_ERROR(AppendPairs(row, entries, mask));
     pairs_.offset[row + 1] = pairs_.num_pairs();
     RETURN_IF_ERROR(CheckTwice(row));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MdContext::CheckFull() const {
+  const int64_t num_lists = static_cast<int64_t>(pairs_.offset.size()) - 1;
+  int64_t upward = 0, downward = 0;  // pairs of two atoms that have lists
+  for (int64_t row = 0; row < num_lists; ++row) {
     for (int64_t p = pairs_.offset[row]; p < pairs_.offset[row + 1]; ++p) {
-      upward += pairs_.j[p] > row && pairs_.j[p] < num_centers;
+      upward += pairs_.j[p] > row && pairs_.j[p] < num_lists;
       downward += pairs_.j[p] < row;
     }
   }
-  if (upward != downward) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("the neighbor lists are not full: of two centers i < j within the cutoff, j is %d times in the "
-                        "list of i, and i "
-                        "%d times in that of j; expected both for each pair",
-                        upward, downward));
+  if (upward == downward) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "the neighbor lists are not full: of two atoms i < j with lists and within the cutoff, j is %d times in the list "
+      "of i, and i %d times in that of j; expected both for each pair",
+      upward, downward));
+}
+
+absl::Status MdContext::CollectSenders(const NeighborsOf& neighbors, int mask) {
+  const int64_t num_atoms = static_cast<int64_t>(order_.size());
+  const int64_t num_centers = static_cast<int64_t>(pairs_.offset.size()) - 1;
+  std::vector<int32_t> met(num_atoms, 0);  // by how many centers
+  for (const int32_t j : pairs_.j) ++met[j];
+  std::vector<int32_t> old_places, new_place(num_atoms);  // old_places: senders first
+  for (int64_t k = num_centers; k < num_atoms; ++k) {
+    if (met[k] > 0) old_places.push_back(static_cast<int32_t>(k));
   }
-  // Distances are those of the atoms and images that the caller placed, so that no pair has a lattice shift.
-  no_shift_.resize(std::max<size_t>(no_shift_.size(), 3 * pairs_.num_pairs()), 0);
+  const int64_t num_lists = num_centers + static_cast<int64_t>(old_places.size());
+  for (int64_t k = num_centers; k < num_atoms; ++k) {
+    if (met[k] == 0) old_places.push_back(static_cast<int32_t>(k));
+  }
+  std::iota(new_place.begin(), new_place.end(), 0);
+  const Structure was = structure_;
+  const std::vector<int32_t> order = order_;
+  for (int64_t k = num_centers; k < num_atoms; ++k) {
+    const int32_t from = old_places[k - num_centers];
+    new_place[from] = static_cast<int32_t>(k);
+    order_[k] = order[from];
+    place_[order_[k]] = static_cast<int32_t>(k);
+    structure_.element[k] = was.element[from];
+    std::copy_n(&was.position[3 * int64_t{from}], 3, &structure_.position[3 * k]);
+  }
+  for (int32_t& j : pairs_.j) j = new_place[j];
+  RETURN_IF_ERROR(CollectPairs(num_centers, num_lists, neighbors, mask));
+  for (int64_t row = num_centers; row < num_lists; ++row) {
+    const int32_t expected = met[old_places[row - num_centers]];
+    int32_t found = 0;
+    for (int64_t p = pairs_.offset[row]; p < pairs_.offset[row + 1]; ++p) found += pairs_.j[p] < num_centers;
+    if (found == expected) continue;
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "atom %d is no center, and within the cutoff of %d of them, but its list has %d of these: a potential of two "
+        "layers needs the full lists of such atoms, and so all atoms within two cutoffs of a center (rutile.h)",
+        order_[row] + 1, expected, found));
+  }
   return absl::OkStatus();
 }
 
@@ -217,7 +287,8 @@ absl::Status MdContext::CheckTwice(int64_t row) {
   return absl::OkStatus();
 }
 
-absl::Status MdContext::Predict(int64_t num_centers, const int16_t* shift, const rutile_outputs& outputs) {
+absl::Status MdContext::Predict(int64_t num_centers, const int16_t* shift, MessageExchange* exchange,
+                                const rutile_outputs& outputs) {
   const bool forces = outputs.forces != nullptr || outputs.virial != nullptr || outputs.force_spread != nullptr ||
                       outputs.member_forces != nullptr || outputs.atom_virial != nullptr;
   StructureGeometry geometry;
@@ -227,8 +298,9 @@ absl::Status MdContext::Predict(int64_t num_centers, const int16_t* shift, const
   geometry.pairs = {pairs_.offset, pairs_.j.data(), shift, 0};
   Matrix3 virial = {};
   atom_virial_.resize(outputs.atom_virial != nullptr ? 9 * order_.size() : 0);
-  predictor_.PredictCenters(geometry, num_centers, forces, &prediction_, outputs.virial != nullptr ? &virial : nullptr,
-                            absl::MakeSpan(atom_virial_));
+  RETURN_IF_ERROR(predictor_.PredictCenters(geometry, num_centers, forces, &prediction_,
+                                            outputs.virial != nullptr ? &virial : nullptr, absl::MakeSpan(atom_virial_),
+                                            exchange));
   RETURN_IF_ERROR(CheckFinite());
   if (outputs.member_forces != nullptr) member_forces_.resize(3 * order_.size());  // writing itself cannot fail
   Write(num_centers, virial, outputs);

@@ -37,14 +37,23 @@ class MdContext {
   absl::Status ComputeCell(absl::Span<const int> species, const double* positions, const Matrix3& cell,
                            const std::array<bool, 3>& pbc, const rutile_outputs& outputs);
 
+  // exchange: null, or how messages of a potential of two layers come from other processes; it has rows for the atoms
+  // of the caller, in their order. Potentials of one layer ignore it.
   absl::Status ComputeList(absl::Span<const int> species, const double* positions, absl::Span<const int> centers,
-                           const NeighborsOf& neighbors, int mask, const rutile_outputs& outputs);
+                           const NeighborsOf& neighbors, int mask, MessageExchange* exchange,
+                           const rutile_outputs& outputs);
 
  private:
+  class PlacedExchange;
+
   // Puts centers first, then the other atoms that the model knows, into order_, place_ and structure_.
   absl::Status OrderAtoms(absl::Span<const int> species, const double* positions, absl::Span<const int> centers);
-  // Fills pairs_ with those of the centers, in the order of order_.
-  absl::Status CollectPairs(const NeighborsOf& neighbors, int mask);
+  // Appends the pairs of the atoms order_[begin] to order_[end - 1] to pairs_.
+  absl::Status CollectPairs(int64_t begin, int64_t end, const NeighborsOf& neighbors, int mask);
+  // Checks that of two atoms with lists either is in the other's.
+  absl::Status CheckFull() const;
+  // Moves the neighbors of centers behind these, and collects their pairs. Their lists must have the centers.
+  absl::Status CollectSenders(const NeighborsOf& neighbors, int mask);
   // Appends the pairs of the center order_[row].
   absl::Status AppendPairs(int64_t row, absl::Span<const int> entries, int mask);
   // Returns the error that names a neighbor of the center which is too near.
@@ -53,7 +62,8 @@ class MdContext {
   absl::Status CheckTwice(int64_t row);
   // Predicts from structure_ and pairs_, checks, and writes results of order_[k] to place order_[k] of atoms. shift:
   // lattice shifts of the pairs.
-  absl::Status Predict(int64_t num_centers, const int16_t* shift, const rutile_outputs& outputs);
+  absl::Status Predict(int64_t num_centers, const int16_t* shift, MessageExchange* exchange,
+                       const rutile_outputs& outputs);
   absl::Status CheckFinite() const;
   void Write(int64_t num_centers, const Matrix3& virial, const rutile_outputs& outputs) const;
 

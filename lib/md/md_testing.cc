@@ -108,15 +108,24 @@ TestResult ComputeCell(const TestModel& model, const Structure& structure, const
   return result;
 }
 
-TestGhosts MakeGhosts(const Structure& structure, const std::vector<int>& species, double cutoff) {
+std::vector<double> SentHome(const TestGhosts& ghosts, const double* values, size_t num_atoms, int columns) {
+  std::vector<double> home(columns * num_atoms, 0.0);
+  for (size_t i = 0; i < ghosts.owner.size(); ++i) {
+    for (int a = 0; a < columns; ++a) home[columns * ghosts.owner[i] + a] += values[columns * i + a];
+  }
+  return home;
+}
+
+TestGhosts MakeGhosts(const Structure& structure, const std::vector<int>& species, double cutoff, int num_layers) {
+  const double distance = num_layers * cutoff;
   TestGhosts ghosts = {species, structure.position, {}, {}};
   const int64_t n = structure.size();
   for (int64_t i = 0; i < n; ++i) ghosts.owner.push_back(static_cast<int>(i));
   const Matrix3 cell = CompleteCell(structure.cell, structure.pbc).value();
   // Atoms may lie outside the cell, so that images of more cells than the cutoff spans may be near.
   const Vector3 width = PlaneWidths(cell);
-  double extent = cutoff;
-  for (const double x : structure.position) extent = std::max(extent, cutoff + 2 * std::abs(x));
+  double extent = distance;
+  for (const double x : structure.position) extent = std::max(extent, distance + 2 * std::abs(x));
   int reach[3];
   for (int k = 0; k < 3; ++k) reach[k] = structure.pbc[k] ? static_cast<int>(std::ceil(extent / width[k])) : 0;
   for (int a = -reach[0]; a <= reach[0]; ++a) {
@@ -131,7 +140,7 @@ TestGhosts MakeGhosts(const Structure& structure, const std::vector<int>& specie
           bool near = false;
           for (int64_t j = 0; j < n && !near; ++j) {
             const double* const rj = &structure.position[3 * j];
-            near = std::hypot(r[0] - rj[0], r[1] - rj[1], r[2] - rj[2]) < 1.2 * cutoff;
+            near = std::hypot(r[0] - rj[0], r[1] - rj[1], r[2] - rj[2]) < 1.2 * distance;
           }
           if (!near) continue;
           ghosts.species.push_back(species[i]);
@@ -142,7 +151,8 @@ TestGhosts MakeGhosts(const Structure& structure, const std::vector<int>& specie
     }
   }
   // Lists have a skin, as those of molecular dynamics do.
-  for (int64_t i = 0; i < n; ++i) {
+  const int64_t num_lists = num_layers == 1 ? n : static_cast<int64_t>(ghosts.species.size());
+  for (int64_t i = 0; i < num_lists; ++i) {
     std::vector<std::pair<double, int>> found;
     for (int64_t j = 0; j < static_cast<int64_t>(ghosts.species.size()); ++j) {
       const double *const ri = &ghosts.position[3 * i], *const rj = &ghosts.position[3 * j];
@@ -153,15 +163,24 @@ TestGhosts MakeGhosts(const Structure& structure, const std::vector<int>& specie
     ghosts.neighbors.emplace_back();
     for (const auto& [unused, j] : found) ghosts.neighbors.back().push_back(j);
   }
+  ghosts.neighbors.resize(ghosts.species.size());
   return ghosts;
 }
 
-TestResult ComputeList(const TestModel& model, const TestGhosts& ghosts, const std::vector<int>& centers, int mask) {
+TestResult ComputeList(const TestModel& model, const TestGhosts& ghosts, const std::vector<int>& centers, int mask,
+                       const rutile_exchange* exchange) {
   TestResult result;
   const rutile_outputs outputs = AskForAll(model, ghosts.species.size(), centers.size(), /*spread=*/false, &result);
-  result.code = rutile_compute_list(model.context(), static_cast<int>(ghosts.species.size()), ghosts.species.data(),
-                                    ghosts.position.data(), static_cast<int>(centers.size()), centers.data(),
-                                    NeighborsOfGhosts, const_cast<TestGhosts*>(&ghosts), mask, &outputs);
+  const int num_atoms = static_cast<int>(ghosts.species.size()), num_centers = static_cast<int>(centers.size());
+  void* const user = const_cast<TestGhosts*>(&ghosts);
+  if (exchange == nullptr) {
+    result.code = rutile_compute_list(model.context(), num_atoms, ghosts.species.data(), ghosts.position.data(),
+                                      num_centers, centers.data(), NeighborsOfGhosts, user, mask, &outputs);
+  } else {
+    result.code =
+        rutile_compute_list_together(model.context(), num_atoms, ghosts.species.data(), ghosts.position.data(),
+                                     num_centers, centers.data(), NeighborsOfGhosts, user, mask, exchange, &outputs);
+  }
   result.error = rutile_last_error(model.context());
   return result;
 }

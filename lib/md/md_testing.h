@@ -55,18 +55,22 @@ TestResult ComputeCell(const TestModel& model, const Structure& structure);
 // The same with other species than those of the elements.
 TestResult ComputeCell(const TestModel& model, const Structure& structure, const std::vector<int>& species);
 
-// Atoms with all images that are near enough to be neighbors, and full lists, found by plain loops over all pairs.
+// Atoms with all images that are near enough to be neighbors, and full lists, found by plain loops over all pairs. With
+// two layers, images are those within two cutoffs, and all that are within one have lists.
 struct TestGhosts {
   std::vector<int> species;                 // atoms of the structure first
   std::vector<double> position;             // [3N]
   std::vector<int> owner;                   // [N] the atom of which this is an image
-  std::vector<std::vector<int>> neighbors;  // of the structure's atoms, nearest last
+  std::vector<std::vector<int>> neighbors;  // nearest last; those of images are empty with one layer
 };
-TestGhosts MakeGhosts(const Structure& structure, const std::vector<int>& species, double cutoff);
+TestGhosts MakeGhosts(const Structure& structure, const std::vector<int>& species, double cutoff, int num_layers = 1);
 
-// Computes with atoms `centers` of the structure. mask: as in the interface.
-TestResult ComputeList(const TestModel& model, const TestGhosts& ghosts, const std::vector<int>& centers,
-                       int mask = -1);
+// Sends what images have, forces or `columns` numbers each, to their owners.
+std::vector<double> SentHome(const TestGhosts& ghosts, const double* values, size_t num_atoms, int columns = 3);
+
+// Computes with atoms `centers` of the structure. mask, exchange: as in the interface.
+TestResult ComputeList(const TestModel& model, const TestGhosts& ghosts, const std::vector<int>& centers, int mask = -1,
+                       const rutile_exchange* exchange = nullptr);
 
 }  // namespace rutile
 

@@ -138,9 +138,32 @@ absl::Status ComputeCell(rutile_context* context, int num_atoms, const int* spec
   return context->md.ComputeCell(absl::MakeConstSpan(species, num_atoms), positions, matrix, periodic, known);
 }
 
+// The caller's functions as a MessageExchange.
+class CallersExchange final : public MessageExchange {
+ public:
+  explicit CallersExchange(const rutile_exchange& callers) : callers_(callers) {}
+
+  absl::Status SendOut(int width, absl::Span<double> values) override {
+    return Call(callers_.send_out, "send_out", width, values);
+  }
+  absl::Status SendHome(int width, absl::Span<double> values) override {
+    return Call(callers_.send_home, "send_home", width, values);
+  }
+
+ private:
+  absl::Status Call(int (*function)(void*, int, double*), absl::string_view name, int width,
+                    absl::Span<double> values) const {
+    const int code = function(callers_.user, width, values.data());
+    if (code == 0) return absl::OkStatus();
+    return absl::InternalError(absl::StrCat("the caller's function ", name, " for messages returned ", code));
+  }
+
+  const rutile_exchange callers_;
+};
+
 absl::Status ComputeList(rutile_context* context, int num_atoms, const int* species, const double* positions,
                          int num_centers, const int* centers, rutile_neighbors_function neighbors, void* user, int mask,
-                         const rutile_outputs* outputs) {
+                         const rutile_exchange* exchange, const rutile_outputs* outputs) {
   RETURN_IF_ERROR(CheckArrays(num_atoms, species, positions, outputs));
   if (num_centers < 0 || num_centers > num_atoms) {
     return absl::InvalidArgumentError(
@@ -148,6 +171,12 @@ absl::Status ComputeList(rutile_context* context, int num_atoms, const int* spec
   }
   if (neighbors == nullptr && num_centers > 0) return Missing("neighbors");
   ASSIGN_OR_RETURN(const rutile_outputs known, Known(outputs, "rutile_outputs"));
+  rutile_exchange functions = {};
+  if (exchange != nullptr) {
+    ASSIGN_OR_RETURN(functions, Known(exchange, "rutile_exchange"));
+    if (functions.send_out == nullptr || functions.send_home == nullptr) return Missing("a function of the exchange");
+  }
+  CallersExchange callers(functions);
   absl::Span<const int> chosen(centers, num_centers);
   if (centers == nullptr) {
     context->centers.resize(num_centers);
@@ -168,7 +197,8 @@ absl::Status ComputeList(rutile_context* context, int num_atoms, const int* spec
     }
     return absl::MakeConstSpan(list, count);
   };
-  return context->md.ComputeList(absl::MakeConstSpan(species, num_atoms), positions, chosen, ask, mask, known);
+  return context->md.ComputeList(absl::MakeConstSpan(species, num_atoms), positions, chosen, ask, mask,
+                                 exchange == nullptr ? nullptr : &callers, known);
 }
 
 // Calls a function for a context, keeps its message there, and returns its code.
@@ -208,9 +238,9 @@ int rutile_get_info(const rutile_model* model, rutile_model_info* info) {
   known.precision = m.precision();
   known.has_training_range = m.has_training_range() ? 1 : 0;
   known.num_layers = 1;
-  for (const rutile::Potential& potential : m.potentials()) {
-    if (potential.shape.has_messages()) known.num_layers = 2;
-  }
+  for (const rutile::Potential& potential : m.potentials()) known.num_messages += potential.shape.moments.messages;
+  if (known.num_messages > 0) known.num_layers = 2;
+  known.influence_distance = known.num_layers * known.cutoff;
   std::memcpy(info, &known, std::min(info->struct_size, sizeof(known)));
   return RUTILE_OK;
 }
@@ -252,8 +282,15 @@ int rutile_compute_cell(rutile_context* context, int num_atoms, const int* speci
 int rutile_compute_list(rutile_context* context, int num_atoms, const int* species, const double* positions,
                         int num_centers, const int* centers, rutile_neighbors_function neighbors, void* user, int mask,
                         const rutile_outputs* outputs) {
+  return rutile_compute_list_together(context, num_atoms, species, positions, num_centers, centers, neighbors, user,
+                                      mask, nullptr, outputs);
+}
+
+int rutile_compute_list_together(rutile_context* context, int num_atoms, const int* species, const double* positions,
+                                 int num_centers, const int* centers, rutile_neighbors_function neighbors, void* user,
+                                 int mask, const rutile_exchange* exchange, const rutile_outputs* outputs) {
   return rutile::WithMessage(context, [&] {
     return rutile::ComputeList(context, num_atoms, species, positions, num_centers, centers, neighbors, user, mask,
-                               outputs);
+                               exchange, outputs);
   });
 }

@@ -68,7 +68,10 @@ typedef struct rutile_model_info {
   int num_members;        /* of the committee; 1 for a single model */
   int precision;          /* 32 or 64 */
   int has_training_range; /* 0: no file says which features training has seen, so that no atom is marked as outside */
-  int num_layers;         /* 1; or 2 if atoms depend on neighbors of neighbors, which rutile_compute_list refuses */
+  int num_layers;         /* 1; or 2 if atoms depend on neighbors of neighbors (train's --messages) */
+  /* How far from an atom others change the energy of it: the cutoff, or twice that with two layers */
+  double influence_distance;
+  int num_messages; /* numbers that an atom sends in rutile_exchange; 0 with one layer */
 } rutile_model_info;
 
 /* Where results go; null means that one is not wanted, and what is not wanted costs nothing. Of a committee, values are
@@ -90,7 +93,8 @@ typedef struct rutile_outputs {
   unsigned char* outside; /* [centers] 1 if a feature of the atom lies outside the training range of a member */
   double* atom_virial; /* [atoms][3][3] eV, rows and sign as in virial: of each pair of a center i and its neighbor j,
                         * half of dE_i/dr_ij (outer) r_ij goes to i and half to j. The sum over atoms is the virial;
-                        * an atom's own matrix need not be symmetric, and is no part of a heat flux. Always replaced */
+                        * an atom's own matrix need not be symmetric, and is no part of a heat flux. With two layers E
+                        * is that of all centers, in place of E_i. Always replaced */
 } rutile_outputs;
 
 /* Returns RUTILE_ABI_VERSION of the library, and its version as "1.2.0". */
@@ -140,10 +144,38 @@ typedef int (*rutile_neighbors_function)(void* user, int atom, int* count, const
  * centers: [num_centers], without repetition; null for atoms 0 to num_centers - 1. neighbors: called once for each
  * center with `user`, in any order of centers. Lists are full (j is in the list of i, and i in that of j), hold every
  * atom within the cutoff once, in any order, and may hold farther ones. mask: entries are combined with it by a bitwise
- * and, for lists that carry flags in their upper bits; -1 for none. */
+ * and, for lists that carry flags in their upper bits; -1 for none.
+ *
+ * With two layers (num_layers) atoms are needed to the influence distance, twice the cutoff, around each center, and
+ * `neighbors` is also called for each atom that is no center but within the cutoff of one. Lists of these are as above.
+ * A list that lacks a center, as an empty one does, is an error; atoms beyond the cutoff of all centers that are
+ * missing cannot be noticed, and give wrong energies. The forces are those of the centers' energies on all atoms, as
+ * before. */
 int rutile_compute_list(rutile_context* context, int num_atoms, const int* species, const double* positions,
                         int num_centers, const int* centers, rutile_neighbors_function neighbors, void* user, int mask,
                         const rutile_outputs* outputs);
+
+/* How several processes compute a potential of two layers together, at the cost of one layer's ghosts: messages go to
+ * them, in the middle of a computation. values: [atoms][width], width is num_messages, a row for each atom in the order
+ * of the call, which the functions may change as said and may not keep. They return 0, or anything else to give up. */
+typedef struct rutile_exchange {
+  size_t struct_size;
+  /* Sets the rows of all atoms that are not centers to those of their owners, which are centers there. */
+  int (*send_out)(void* user, int width, double* values);
+  /* Adds the rows of all atoms that are not centers to those of their owners. Called if forces or virials are asked
+   * for. */
+  int (*send_home)(void* user, int width, double* values);
+  void* user;
+} rutile_exchange;
+
+/* Computes as rutile_compute_list does, with neighbors to the cutoff and lists of the centers alone also with two
+ * layers. All processes call it, also those without centers, and ask for the same outputs. Forces and virials of a
+ * process are then no longer those of its centers' energies, but their sums over processes are those of all. If it
+ * fails on a process, that has not called one or both functions, so that others may wait for it: end all. Potentials of
+ * one layer do not call them. exchange: null for rutile_compute_list. */
+int rutile_compute_list_together(rutile_context* context, int num_atoms, const int* species, const double* positions,
+                                 int num_centers, const int* centers, rutile_neighbors_function neighbors, void* user,
+                                 int mask, const rutile_exchange* exchange, const rutile_outputs* outputs);
 
 #ifdef __cplusplus
 }  // extern "C"

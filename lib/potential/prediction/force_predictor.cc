@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
 #include "lib/descriptor/descriptor_factory.h"
 #include "lib/potential/model/atom_networks.h"
 #include "lib/potential/model/extrapolation.h"
@@ -48,8 +49,10 @@ class ForcePredictor::Impl {
   virtual bool needs_geometry() const = 0;
   virtual void Predict(const StructureGeometry& geometry, const std::array<bool, 3>& pbc, bool forces,
                        AtomicPrediction* prediction) = 0;
-  virtual void PredictCenters(const StructureGeometry& geometry, int64_t num_centers, bool forces,
-                              AtomicPrediction* prediction, Matrix3* virial, absl::Span<double> atom_virial) = 0;
+  virtual absl::Status PredictCenters(const StructureGeometry& geometry, int64_t num_centers, bool forces,
+                                      AtomicPrediction* prediction, Matrix3* virial, absl::Span<double> atom_virial,
+                                      MessageExchange* exchange) = 0;
+  virtual int num_messages() const = 0;
   virtual absl::Span<const double> member_energies() const = 0;
   virtual void MemberForces(int m, absl::Span<double> forces) const = 0;
   virtual void PredictFromFeatures(absl::Span<const float> features, absl::Span<const uint8_t> species,
@@ -75,6 +78,7 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
     }
     energies_.resize(models.size());
     forces_.resize(models.size());
+    steps_ = std::make_unique<MessageSteps<T>>(models, &networks_);
   }
 
   double cutoff() const override { return derivatives_->cutoff(); }
@@ -86,26 +90,39 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
                AtomicPrediction* prediction) override {
     const bool stress = forces && pbc[0] && pbc[1] && pbc[2] && CellVolume(geometry.cell) > 0;
     Matrix3 virial;
-    PredictCenters(geometry, geometry.species.size(), forces, prediction, stress ? &virial : nullptr, {});
+    const absl::Status predicted =
+        PredictCenters(geometry, geometry.species.size(), forces, prediction, stress ? &virial : nullptr, {}, nullptr);
+    CHECK(predicted.ok()) << predicted << ": without an exchange nothing can fail";
     if (!stress) return;
     for (double& v : virial) v /= CellVolume(geometry.cell);
     prediction->stress = virial;
   }
 
-  void PredictCenters(const StructureGeometry& geometry, int64_t num_centers, bool forces, AtomicPrediction* prediction,
-                      Matrix3* virial, absl::Span<double> atom_virial) override {
+  absl::Status PredictCenters(const StructureGeometry& geometry, int64_t num_centers, bool forces,
+                              AtomicPrediction* prediction, Matrix3* virial, absl::Span<double> atom_virial,
+                              MessageExchange* exchange) override {
+    const int64_t num_atoms = static_cast<int64_t>(geometry.species.size());
     CHECK(forces || (virial == nullptr && atom_virial.empty())) << "a virial comes with forces";
     CHECK(atom_virial.empty() || atom_virial.size() == 9 * geometry.species.size());
     CHECK_LT(num_centers, static_cast<int64_t>(geometry.pairs.offset.size()));
-    StructureGeometry of_centers = geometry;
-    of_centers.pairs.offset = geometry.pairs.offset.first(num_centers + 1);
-    features_.resize(num_centers * num_features_);
-    derivatives_->Features(of_centers, state_.get(), absl::MakeSpan(features_));
+    // Messages go by steps where atoms are not the whole structure.
+    is_divided_ = steps_->width() > 0 && (exchange != nullptr || num_centers < num_atoms);
+    const int64_t num_rows = is_divided_ && exchange == nullptr ? geometry.pairs.num_atoms() : num_centers;
+    StructureGeometry of_rows = geometry;
+    of_rows.pairs.offset = geometry.pairs.offset.first(num_rows + 1);
+    features_.resize(num_rows * num_features_);
+    derivatives_->Features(of_rows, state_.get(), absl::MakeSpan(features_));
+    if (is_divided_) {
+      RETURN_IF_ERROR(steps_->Run(state_.get(), features_, geometry.species, num_centers, forces, exchange));
+    }
     Matrix3 strain_gradient = {};
     PredictAll<T>(&geometry, features_, geometry.species, num_centers, forces,
                   virial != nullptr ? &strain_gradient : nullptr, atom_virial, prediction);
     if (virial != nullptr) *virial = Symmetric(strain_gradient);
+    return absl::OkStatus();
   }
+
+  int num_messages() const override { return steps_->width(); }
 
   absl::Span<const double> member_energies() const override { return energies_; }
 
@@ -116,10 +133,12 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
 
   void PredictFromFeatures(absl::Span<const float> features, absl::Span<const uint8_t> species,
                            AtomicPrediction* prediction) override {
+    is_divided_ = false;
     PredictAll(nullptr, features, species, species.size(), false, nullptr, {}, prediction);
   }
   void PredictFromFeatures(absl::Span<const double> features, absl::Span<const uint8_t> species,
                            AtomicPrediction* prediction) override {
+    is_divided_ = false;
     PredictAll(nullptr, features, species, species.size(), false, nullptr, {}, prediction);
   }
 
@@ -136,27 +155,32 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
   }
 
   // Predicts energies of the first num_centers atoms and, with forces, derivatives after derivatives_->Features of
-  // these centers. geometry: null where only features are known, which no member with a repulsion allows. features:
-  // [num_centers, F]. strain_gradient: the mean over members is added, unless null. atom_virial: as of PredictCenters.
+  // the atoms that all_features [R, F] are of: these centers, or more of which the others send messages. geometry: null
+  // where only features are known, which no member with a repulsion allows. strain_gradient: the mean over members is
+  // added, unless null. atom_virial: as of PredictCenters.
   template <typename U>
-  void PredictAll(const StructureGeometry* geometry, absl::Span<const U> features,
+  void PredictAll(const StructureGeometry* geometry, absl::Span<const U> all_features,
                   absl::Span<const uint8_t> all_species, int64_t num_centers, bool forces, Matrix3* strain_gradient,
                   absl::Span<double> atom_virial, AtomicPrediction* prediction) {
     CHECK_LE(num_centers, static_cast<int64_t>(all_species.size()));
     const int64_t num_atoms = static_cast<int64_t>(all_species.size());
     const absl::Span<const uint8_t> species = all_species.first(num_centers);
-    CHECK_EQ(static_cast<int64_t>(features.size()), num_centers * num_features_);
+    CHECK_GE(all_features.size(), num_centers * num_features_);
+    const absl::Span<const U> features = all_features.first(num_centers * num_features_);
     const int num_models = static_cast<int>(networks_.size());
     prediction->stress.reset();
     prediction->atom_energy.assign(num_centers, 0.0);
     atom_energy_.resize(num_centers);
     std::fill(atom_virial.begin(), atom_virial.end(), 0.0);
     for (int m = 0; m < num_models; ++m) {
-      if (networks_[m].has_messages()) {
-        CHECK_EQ(num_centers, num_atoms) << "messages of atoms whose neighbors are not all here are unknown";
-        networks_[m].SetNeighbors(state_.get());
+      const bool in_steps = is_divided_ && networks_[m].has_messages();
+      if (in_steps) {
+        energies_[m] = steps_->energy(m);
+        atom_energy_ = steps_->atom_energies(m);
+      } else {
+        if (networks_[m].has_messages()) networks_[m].SetNeighbors(state_.get());
+        energies_[m] = networks_[m].Energies(features, species, absl::MakeSpan(atom_energy_));
       }
-      energies_[m] = networks_[m].Energies(features, species, absl::MakeSpan(atom_energy_));
       const PairRepulsion& repulsion = repulsion_[m];
       if (!repulsion.empty()) {
         CHECK(geometry != nullptr) << "features alone do not give the energy of a potential with a repulsion";
@@ -166,8 +190,13 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
       }
       for (int64_t i = 0; i < num_centers; ++i) prediction->atom_energy[i] += atom_energy_[i] / num_models;
       if (!forces) continue;
-      slopes_.resize(num_centers * num_features_);
-      networks_[m].Slopes(absl::MakeSpan(slopes_));
+      slopes_.resize(all_features.size());
+      if (in_steps) {
+        steps_->Slopes(m, absl::MakeSpan(slopes_));
+      } else {
+        networks_[m].Slopes(absl::MakeSpan(slopes_).first(features.size()));
+        std::fill(slopes_.begin() + features.size(), slopes_.end(), T(0));
+      }
       network_force_.resize(3 * num_atoms);
       double strain[9];
       if (atom_virial.empty()) {
@@ -232,7 +261,9 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
   const int num_features_;
   const std::unique_ptr<const DescriptorDerivatives<T>> derivatives_;
   const std::unique_ptr<typename DescriptorDerivatives<T>::State> state_;
-  std::deque<AtomNetworks<T>> networks_;      // [members]
+  std::deque<AtomNetworks<T>> networks_;  // [members]
+  std::unique_ptr<MessageSteps<T>> steps_;
+  bool is_divided_ = false;  // the last call had messages of atoms that are no centers, which came by steps_
   std::vector<Extrapolation> extrapolation_;  // of those members that have a training range
   std::vector<double> energies_;              // [members]
   std::vector<PairRepulsion> repulsion_;      // [members]
@@ -263,10 +294,13 @@ void ForcePredictor::Predict(const StructureGeometry& geometry, const std::array
   impl_->Predict(geometry, pbc, forces, prediction);
 }
 
-void ForcePredictor::PredictCenters(const StructureGeometry& geometry, int64_t num_centers, bool forces,
-                                    AtomicPrediction* prediction, Matrix3* virial, absl::Span<double> atom_virial) {
-  impl_->PredictCenters(geometry, num_centers, forces, prediction, virial, atom_virial);
+absl::Status ForcePredictor::PredictCenters(const StructureGeometry& geometry, int64_t num_centers, bool forces,
+                                            AtomicPrediction* prediction, Matrix3* virial,
+                                            absl::Span<double> atom_virial, MessageExchange* exchange) {
+  return impl_->PredictCenters(geometry, num_centers, forces, prediction, virial, atom_virial, exchange);
 }
+
+int ForcePredictor::num_messages() const { return impl_->num_messages(); }
 
 absl::Span<const double> ForcePredictor::member_energies() const { return impl_->member_energies(); }
 

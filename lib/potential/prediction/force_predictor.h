@@ -21,6 +21,7 @@
 #include "absl/types/span.h"
 #include "lib/descriptor/descriptor_derivatives.h"
 #include "lib/potential/model/potential_file.h"
+#include "lib/potential/prediction/message_steps.h"
 #include "lib/structure/structure.h"
 
 namespace rutile {
@@ -71,8 +72,16 @@ class ForcePredictor {
   // the whole; spreads are not, for which the values of members are there. virial: sum over pairs of dE/dr_ij (outer)
   // r_ij in eV, symmetric, in a cell of any kind; or null. atom_virial: [N, 9], overwritten by what each atom has of
   // the virial, half of each pair's share, of the mean over members; or empty. Both are only allowed with `forces`.
-  void PredictCenters(const StructureGeometry& geometry, int64_t num_centers, bool forces, AtomicPrediction* prediction,
-                      Matrix3* virial, absl::Span<double> atom_virial = {});
+  //
+  // With two layers centers need what their neighbors send. Without an exchange, these have pairs as well: they follow
+  // the centers and are the rest of the first pairs.num_atoms() atoms. With one, several processes call this together.
+  // OK, or the errors of the exchange.
+  absl::Status PredictCenters(const StructureGeometry& geometry, int64_t num_centers, bool forces,
+                              AtomicPrediction* prediction, Matrix3* virial, absl::Span<double> atom_virial = {},
+                              MessageExchange* exchange = nullptr);
+
+  // Returns how many numbers an atom sends to its neighbors, of all members; 0 if all have one layer.
+  int num_messages() const;
 
   // Returns what each member gave in the last call of the above, [members] in eV.
   absl::Span<const double> member_energies() const;
