@@ -42,7 +42,7 @@ def write_fp64(path, factor=1.0, model=MODEL, repulsion=None):
             continue
         begin, end = entry["data_offsets"]
         values = data[begin:end]
-        if name.startswith(("network.", "moments.")):  # its parameters
+        if name.startswith(("network.", "moments.", "message.", "second.")):  # its parameters
             assert entry["dtype"] == "F32", "the model is expected to be of fp32"
             numbers = struct.unpack("<%df" % (len(values) // 4), values)
             values = struct.pack("<%dd" % len(numbers), *[factor * x for x in numbers])

@@ -18,12 +18,6 @@ int main(int argc, char** argv) {
   rutile_model_info info = {};
   info.struct_size = sizeof(info);
   rutile_get_info(model, &info);
-  if (info.num_layers > 1) {
-    std::fprintf(stderr,
-                 "rutile-kim: the potential has two layers (train's --messages), which programs that divide space over "
-                 "processes cannot compute: use one of one layer\n");
-    return 1;
-  }
   for (int k = 0; k < info.num_species; ++k) std::printf("%s ", rutile_species(model, k));
   std::printf("%g\n", info.cutoff);
   rutile_close(model);

@@ -78,8 +78,9 @@ std::string Open(const std::vector<std::string>& files, Model* model) {
   rutile_model_info info = {};
   info.struct_size = sizeof(info);
   rutile_get_info(model->model, &info);
-  if (info.num_layers > 1) return "the potential has two layers (train's --messages), which KIM cannot compute";
   model->cutoff = info.cutoff;
+  model->influence_distance = info.influence_distance;
+  model->will_not_request_neighbors_of_others = info.num_layers == 1 ? 1 : 0;
   return "";
 }
 

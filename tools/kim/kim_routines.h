@@ -15,7 +15,8 @@ namespace rutile_kim {
 struct Model {
   std::string name;  // for messages
   rutile_model* model = nullptr;
-  double cutoff = 0;
+  double cutoff = 0, influence_distance = 0;
+  // With two layers energies depend on neighbors of neighbors, so that KIM must have lists of ghosts, too.
   int will_not_request_neighbors_of_others = 1;
   ~Model() { rutile_close(model); }
 };
@@ -49,7 +50,7 @@ bool Declare(Create* create, Model* model) {
     return true;
   }
   create->SetModelBufferPointer(model);
-  create->SetInfluenceDistancePointer(&model->cutoff);
+  create->SetInfluenceDistancePointer(&model->influence_distance);
   create->SetNeighborListPointers(1, &model->cutoff, &model->will_not_request_neighbors_of_others);
   return false;
 }

@@ -19,6 +19,9 @@ succeeds "$evaluate" --export_aenet=aenet "$other"
 succeeds "$kim" --name=Aenet aenet/Ti.nn aenet/O.nn
 expect_line 'kim interactions Ti O' stdout
 cmp aenet/O.nn Aenet/model-2.safetensors || fail "another network"
+# Potentials of two layers, which used to be refused.
+succeeds "$kim" --name=Layers "$(dirname "$model")/tio2-two-layers.safetensors"
+expect_line 'kim interactions Ti O' stdout
 makes_nothing Half 'none of O' "$kim" --name=Half aenet/Ti.nn
 
 refuses 'One exists.*--overwrite' "$kim" --name=One "$model"
