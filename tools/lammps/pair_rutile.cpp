@@ -125,9 +125,6 @@ void PairRutile::OpenModel(const std::vector<std::string>& paths) {
   info_ = {};
   info_.struct_size = sizeof(info_);
   rutile_get_info(model_, &info_);
-  if (info_.num_layers > 1) {
-    error->all(FLERR, "pair_style rutile: the potential has two layers (train's --messages): use one of one layer");
-  }
 }
 
 void PairRutile::coeff(int narg, char** arg) {
@@ -210,6 +207,12 @@ void PairRutile::init_style() {
   }
   RefuseMissingPairs();
   neighbor->add_request(this, NeighConst::REQ_FULL);
+  // LAMMPS sizes its buffers after this, for the style that it knows: that is the hybrid style of which this is a part.
+  comm_forward = std::max(comm_forward, info_.num_messages);
+  comm_reverse = std::max(3, info_.num_messages);
+  if (force->pair == nullptr) return;
+  force->pair->comm_forward = std::max(force->pair->comm_forward, comm_forward);
+  force->pair->comm_reverse = std::max(force->pair->comm_reverse, comm_reverse);
 }
 
 double PairRutile::init_one(int i, int j) {
@@ -222,7 +225,9 @@ void PairRutile::CallLibrary(bool spread, std::vector<double>* atom_energy, std:
   rutile_outputs outputs = {};
   outputs.struct_size = sizeof(outputs);
   outputs.add_forces = 1;
-  outputs.forces = num_atoms_ > 0 ? &atom->f[0][0] : nullptr;
+  // Forces are asked for on all processes, also on those without atoms, as these exchange messages with the others.
+  double no_forces[1] = {0};
+  outputs.forces = num_atoms_ > 0 ? &atom->f[0][0] : no_forces;
   outputs.energy = energy;
   outputs.virial = virial;
   if (!atom_energy->empty()) outputs.atom_energy = atom_energy->data();
@@ -234,11 +239,41 @@ void PairRutile::CallLibrary(bool spread, std::vector<double>* atom_energy, std:
     outputs.member_forces = member_forces_.data();
   }
   const double* const positions = num_atoms_ > 0 ? &atom->x[0][0] : nullptr;
-  if (rutile_compute_list(context_, num_atoms_, species_.data(), positions, list->inum, list->ilist, Neighbors, list,
-                          NEIGHMASK, &outputs) != RUTILE_OK) {
+  rutile_exchange exchange = {};
+  exchange.struct_size = sizeof(exchange);
+  exchange.send_out = SendOut;
+  exchange.send_home = SendHome;
+  exchange.user = this;
+  if (rutile_compute_list_together(context_, num_atoms_, species_.data(), positions, list->inum, list->ilist, Neighbors,
+                                   list, NEIGHMASK, &exchange, &outputs) != RUTILE_OK) {
     error->one(FLERR, "pair_style rutile: step {}: {} (atoms are counted here as this process has them)",
                update->ntimestep, rutile_last_error(context_));
   }
+}
+
+int PairRutile::SendOut(void* user, int width, double* values) {
+  static_cast<PairRutile*>(user)->PassRows(/*out=*/true, width, values);
+  return 0;
+}
+
+int PairRutile::SendHome(void* user, int width, double* values) {
+  static_cast<PairRutile*>(user)->PassRows(/*out=*/false, width, values);
+  return 0;
+}
+
+void PairRutile::PassRows(bool out, int width, double* rows) {
+  rows_ = rows;
+  width_ = width;
+  // Numbers of an atom in this call; LAMMPS has sized its buffers for the most.
+  const int most_out = comm_forward, most_home = comm_reverse;
+  comm_forward = comm_reverse = width;
+  if (out) {
+    comm->forward_comm(this);
+  } else {
+    comm->reverse_comm(this);
+  }
+  comm_forward = most_out;
+  comm_reverse = most_home;
 }
 
 void PairRutile::compute(int eflag, int vflag) {
@@ -275,7 +310,9 @@ void PairRutile::compute(int eflag, int vflag) {
 // that one alone has what is known of the whole.
 void PairRutile::SumSpread() {
   const int members = info_.num_members, num_own = atom->nlocal;
-  for (sent_member_ = 0; sent_member_ < members; ++sent_member_) comm->reverse_comm(this);
+  for (int m = 0; m < members; ++m) {
+    PassRows(/*out=*/false, 3, member_forces_.data() + 3 * static_cast<size_t>(m) * num_atoms_);
+  }
   spread_.assign(atom->nmax, 0.0);
   double largest = 0;
   for (int i = 0; i < num_own; ++i) {
@@ -326,19 +363,29 @@ void PairRutile::WatchExtrapolation() {
                  update->ntimestep, 100.0 * static_cast<double>(all[0]) / static_cast<double>(all[1]));
 }
 
-int PairRutile::pack_reverse_comm(int n, int first, double* buffer) {
+int PairRutile::pack_forward_comm(int n, int* list_of_atoms, double* buffer, int /*pbc_flag*/, int* /*pbc*/) {
   int count = 0;
-  for (int i = first; i < first + n; ++i) {
-    const double* const from = &member_forces_[3 * (static_cast<size_t>(sent_member_) * num_atoms_ + i)];
-    for (int a = 0; a < 3; ++a) buffer[count++] = from[a];
+  for (int k = 0; k < n; ++k) {
+    const double* const from = rows_ + static_cast<size_t>(list_of_atoms[k]) * width_;
+    for (int a = 0; a < width_; ++a) buffer[count++] = from[a];
   }
   return count;
 }
 
+void PairRutile::unpack_forward_comm(int n, int first, double* buffer) {
+  std::copy_n(buffer, static_cast<size_t>(n) * width_, rows_ + static_cast<size_t>(first) * width_);
+}
+
+int PairRutile::pack_reverse_comm(int n, int first, double* buffer) {
+  const size_t count = static_cast<size_t>(n) * width_;
+  std::copy_n(rows_ + static_cast<size_t>(first) * width_, count, buffer);
+  return static_cast<int>(count);
+}
+
 void PairRutile::unpack_reverse_comm(int n, int* list_of_atoms, double* buffer) {
   for (int k = 0; k < n; ++k) {
-    double* const to = &member_forces_[3 * (static_cast<size_t>(sent_member_) * num_atoms_ + list_of_atoms[k])];
-    for (int a = 0; a < 3; ++a) to[a] += *buffer++;
+    double* const to = rows_ + static_cast<size_t>(list_of_atoms[k]) * width_;
+    for (int a = 0; a < width_; ++a) to[a] += *buffer++;
   }
 }
 

@@ -28,7 +28,10 @@ class PairRutile : public Pair {
   double init_one(int i, int j) override;
   void compute(int eflag, int vflag) override;
 
-  // Forces of members on ghosts go to their owners.
+  // Messages of potentials of two layers go to ghosts; what belongs to ghosts goes to their owners: derivatives by
+  // messages, and forces of members.
+  int pack_forward_comm(int n, int* list, double* buffer, int pbc_flag, int* pbc) override;
+  void unpack_forward_comm(int n, int first, double* buffer) override;
   int pack_reverse_comm(int n, int first, double* buffer) override;
   void unpack_reverse_comm(int n, int* list, double* buffer) override;
 
@@ -47,6 +50,11 @@ class PairRutile : public Pair {
   // Computes into arrays of this class and of LAMMPS. Ends LAMMPS if the library cannot compute.
   void CallLibrary(bool spread, std::vector<double>* atom_energy, std::vector<double>* atom_virial, double* energy,
                    double* virial);
+  // What rutile_exchange calls, with this object as `user`.
+  static int SendOut(void* user, int width, double* values);
+  static int SendHome(void* user, int width, double* values);
+  // Passes rows of `width` numbers [own atoms and ghosts] to ghosts, or adds those of ghosts to their owners' rows.
+  void PassRows(bool out, int width, double* rows);
   void SumSpread();
   void WatchExtrapolation();
 
@@ -65,7 +73,8 @@ class PairRutile : public Pair {
   std::vector<double> member_forces_;           // [members][own atoms and ghosts][3]
   std::vector<double> extrapolation_, spread_;  // [own atoms, nmax]
   int num_atoms_ = 0;                           // own atoms and ghosts of the last step
-  int sent_member_ = 0;  // whose forces reverse_comm sends: one member at a time, as hybrid styles size its buffers
+  double* rows_ = nullptr;                      // [own atoms and ghosts][width_] that are sent
+  int width_ = 3;
   int spread_flag_ = 0, extrapolation_flag_ = 0;
   bigint outside_since_warning_ = 0, atoms_since_warning_ = 0;  // summed over steps
   double extra_[3] = {0, 0, 0};

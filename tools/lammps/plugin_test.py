@@ -15,6 +15,7 @@ from rutile import Potential
 
 MPIRUN, LMP, PLUGIN = sys.argv[2:5]
 MANY_BODY = "testdata/md/tio2-many-body.safetensors"
+TWO_LAYERS = "testdata/md/tio2-two-layers.safetensors"
 LAMMPS = Lammps(LMP, MPIRUN)
 
 
@@ -30,9 +31,11 @@ class PluginTest(unittest.TestCase):
         cls.model = write_fp64(os.path.join(TEMPORARY, "fp64.safetensors"))
         cls.other = write_fp64(os.path.join(TEMPORARY, "other.safetensors"), factor=1.01)
         cls.many = write_fp64(os.path.join(TEMPORARY, "many.safetensors"), model=MANY_BODY)
+        cls.two = write_fp64(os.path.join(TEMPORARY, "two.safetensors"), model=TWO_LAYERS)
+        cls.other_two = write_fp64(os.path.join(TEMPORARY, "other-two.safetensors"), factor=1.01, model=TWO_LAYERS)
 
     def test_equals_compute(self):
-        for model in (self.model, self.many):
+        for model in (self.model, self.many, self.two):
             potential = pair(model + " Ti O")
             for processes in (1, 2, 4):
                 compare(self, LAMMPS, potential, model, processes)
@@ -45,11 +48,11 @@ class PluginTest(unittest.TestCase):
         compare(self, LAMMPS, pair(self.model + " O Ti"), self.model, 2, box=box, symbols=("O", "Ti"))
 
     def test_derivatives(self):
-        for model in (self.model, self.many):
+        for model in (self.model, self.many, self.two):
             check_derivatives(self, LAMMPS, pair(model + " Ti O"))
 
     def test_dynamics_keep_the_energy(self):
-        for model in (self.model, self.many):
+        for model in (self.model, self.many, self.two):
             coarse = drift(self, LAMMPS, pair(model + " Ti O"), 2, 0.001, 400)
             fine = drift(self, LAMMPS, pair(model + " Ti O"), 2, 0.0005, 800)
             self.assertLess(abs(fine[0]), 1e-5)
@@ -59,18 +62,22 @@ class PluginTest(unittest.TestCase):
 
     # Ti and O as before, and two atoms of argon far from them, whose style is another one.
     def test_hybrid_and_null(self):
+        for model in (self.model, self.two):
+            self.check_hybrid(model)
+
+    def check_hybrid(self, model):
         box = BOX.replace("create_box 2", "create_box 3").replace("block 0 3 0 3 0 4", "block 0 3 0 3 0 9").replace(
             "create_atoms 2 box", "region low block 0 2.9 0 2.9 0 3.9\ncreate_atoms 2 region low")
         box += "\ncreate_atoms 3 single 1.5 1.5 5.5\ncreate_atoms 3 single 2.5 1.5 5.5\nmass 3 40"
         for style in ("hybrid", "hybrid/overlay"):
             before = "plugin load %s\npair_style %s rutile lj/cut 8.5" % (PLUGIN, style)
             after = ("pair_coeff * * rutile %s Ti O NULL\npair_coeff 3 3 lj/cut 0.0103 3.4\n"
-                     "pair_coeff 1*2 3 lj/cut 0.0 3.0" % self.model)
+                     "pair_coeff 1*2 3 lj/cut 0.0 3.0" % model)
             directory, status, said, rows = LAMMPS.run(start((before, after), box) + DUMP + "run 0\n", 2)
             self.assertEqual(status, 0, said)
             types, positions, forces, cell = lammps_test.read_dump(directory)
             ours = [i for i, t in enumerate(types) if t < 3]
-            result = Potential(self.model).compute([("Ti", "O")[types[i] - 1] for i in ours], [positions[i] for i in ours], cell)
+            result = Potential(model).compute([("Ti", "O")[types[i] - 1] for i in ours], [positions[i] for i in ours], cell)
             for i, expected in zip(ours, result["forces"]):
                 for a in range(3):
                     self.assertLess(abs(forces[i][a] - expected[a]), 1e-10 * max(1, abs(expected[a])))
@@ -80,7 +87,13 @@ class PluginTest(unittest.TestCase):
             self.assertLess(abs(rows[-1][1] / energy - 1), 1e-12)
 
     def test_committee(self):
-        members = [self.model, self.other]
+        self.check_committee([self.model, self.other])
+        self.check_committee([self.two, self.other_two])
+        # One of two layers beside one of one, whose descriptors are the same.
+        one_layer = write_fp64(os.path.join(TEMPORARY, "beside.safetensors"), model=MANY_BODY)
+        self.check_committee([one_layer, self.two])
+
+    def check_committee(self, members):
         potential = pair(" ".join(members) + " Ti O", "committee yes")
         rows = compare(self, LAMMPS, potential, members, 2)
         text = start(potential) + "compute p all pair rutile\nfix s all pair 1 rutile spread 1 extrapolation 0\n"
