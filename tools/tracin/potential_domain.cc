@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/file.h"
 #include "lib/file/sha256.h"
@@ -86,11 +87,14 @@ class PotentialDomain : public InfluenceDomain {
   std::vector<ParameterSlice> slices() const override { return slices_; }
 
   ParameterPlace Place(const ParameterSlice& slice) const override {
-    // The name has the form network.Ti.0.weight.
-    const std::vector<std::string> words = absl::StrSplit(slice.name, '.');
+    // The name has the form network.Ti.0.weight, or second.network.Ti.0.weight for the second of two layers, whose
+    // networks have the same depth.
+    absl::string_view name = slice.name;
+    const bool second = absl::ConsumePrefix(&name, "second.");
+    const std::vector<std::string> words = absl::StrSplit(name, '.');
     int depth = 0;
     if (words.size() != 4 || !absl::SimpleAtoi(words[2], &depth)) return {"other", slice.name, -1};
-    return {words[1], absl::StrCat(words[1], ".", words[2]), depth};
+    return {words[1], absl::StrCat(second ? "second." : "", words[1], ".", words[2]), depth};
   }
 
   absl::StatusOr<std::unique_ptr<GradientProducts>> Products(size_t index) const override {

@@ -264,4 +264,16 @@ expect_no_line 'averaged parameters' log
 expect_error 1 'energy_key has no effect on files that were made from structures' \
   $featurize --energy_key=REF_e --species=Ti,O --output=k.safetensors n.safetensors
 
+# Many-body potentials of two layers, whose forces depend on what neighbors send. Either layer has networks.
+layers="--potential=many-body --messages=2 --cutoff=4 --radial_functions=3 --max_l=1 --channels=3 --hidden=4"
+succeeds ${train%% *} $layers --species=Ti,O --max_epochs=2 --keep_every_epochs=1 --plot=false --force_weight=0.1 \
+  --output_dir=layers s.extxyz
+ok layers.tsv --train=s.extxyz --test=bad.extxyz --verify=4 --blocks=layers layers/checkpoints/epoch-*.safetensors
+[ "$(grep -c 'verify: .*4 pairs agree' log)" = 2 ] || fail "--verify of two layers: $(cat log)"
+expect_line 'second.Ti.1' layers.tsv
+ok layers.tsv --train=s.extxyz --test=bad.extxyz --precondition=gauss-newton layers/checkpoints/last.safetensors
+ok force.tsv --train=s.extxyz --test=bad.extxyz --test_quantity=atom-force --test_atom=0 --verify=2 \
+  layers/checkpoints/last.safetensors
+expect_line 'verify: .*2 pairs agree' log
+
 finish

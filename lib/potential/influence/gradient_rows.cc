@@ -11,6 +11,7 @@
 #include "lib/structure/cell.h"
 
 namespace rutile {
+
 GradientFormulas::GradientFormulas(const Potential& potential, const LossOptions& loss, const TermWeights& weights,
                                    AngularMethod method)
     : potential(potential),
@@ -32,7 +33,11 @@ GradientFormulas::GradientFormulas(const Potential& potential, const LossOptions
 GradientRows::GradientRows(const GradientFormulas& formulas)
     : formulas_(formulas),
       kernel_(MakeAtomKernel<double>(formulas.potential.shape)),
-      state_(formulas.derivatives->MakeState()) {}
+      messages_(MakeStructureMessages<double>(formulas.potential.descriptor, formulas.potential.shape,
+                                              formulas.potential.feature_scaling)),
+      state_(formulas.derivatives->MakeState()) {
+  kernel_->SetMessageSums(messages_.get());
+}
 
 GradientRows::~GradientRows() = default;
 
@@ -61,6 +66,13 @@ void GradientRows::Standardize(absl::Span<const uint8_t> species, const U* featu
   }
 }
 
+void GradientRows::SetNeighbors() {
+  if (messages_ == nullptr) return;
+  const auto n = static_cast<int64_t>(row_.size());
+  messages_->Clear();
+  messages_->Add({state_.get(), row_.data(), n, n});
+}
+
 absl::Status GradientRows::PrepareEnergy(const AtomicData& data, int64_t s) {
   ready_data_ = nullptr;
   PlaceAtoms(data, s);
@@ -69,6 +81,7 @@ absl::Status GradientRows::PrepareEnergy(const AtomicData& data, int64_t s) {
     features_.resize(x_.size());
     formulas_.derivatives->Features(geometry, state_.get(), absl::MakeSpan(features_));
     Standardize(data.species(s), features_.data());
+    SetNeighbors();
   } else if (data.feature_dtype() == DType::kF64) {
     Standardize(data.species(s), data.features<double>(s).data());
   } else {
@@ -99,6 +112,7 @@ absl::Status GradientRows::PrepareDerivatives(const AtomicData& data, int64_t s,
   direction_.resize(force_.size());
   formulas_.derivatives->Features(geometry, state_.get(), absl::MakeSpan(features_));
   Standardize(species, features_.data());
+  SetNeighbors();
   kernel_->ForwardWithInputGradients(formulas_.parameters, Rows(), absl::MakeSpan(&network_sum_, 1),
                                      absl::MakeSpan(x_gradient_));
   for (size_t i = 0; i < species.size(); ++i) {
@@ -107,6 +121,10 @@ absl::Status GradientRows::PrepareDerivatives(const AtomicData& data, int64_t s,
     for (int k = 0; k < f; ++k) features_[i * f + k] = gradient[k] * slope[k];
   }
   formulas_.derivatives->Vjp(state_.get(), features_, {}, absl::MakeSpan(force_), stress ? strain_gradient_ : nullptr);
+  if (messages_ != nullptr) {
+    const double per_energy = 1 / formulas_.potential.energy_scaling.scale;
+    messages_->AddForces(0, per_energy, absl::MakeSpan(force_), stress ? strain_gradient_ : nullptr);
+  }
   ready_data_ = &data;
   ready_structure_ = s;
   ready_stress_ = stress;
@@ -146,6 +164,12 @@ void GradientRows::StoreTangents(const double* strain) {
     double* const out = &tangents_[int64_t{row_[i]} * f];
     for (int k = 0; k < f; ++k) out[k] = features_[i * f + k] * slope[k];
   }
+  if (messages_ == nullptr) return;
+  const double per_energy = 1 / formulas_.potential.energy_scaling.scale;
+  constexpr double kNone[9] = {};
+  messages_->SetDirection(0, direction_, per_energy);
+  messages_->SetStrain(0, strain != nullptr ? strain : kNone, per_energy);
+  messages_->MoveAtomsAndStrainCells();
 }
 
 void GradientRows::Gradient(const OutputSlopes& slopes, absl::Span<double> row) {

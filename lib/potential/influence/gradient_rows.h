@@ -22,6 +22,7 @@
 #include "lib/potential/influence/gradient_example.h"
 #include "lib/potential/model/loss_function.h"
 #include "lib/potential/model/potential_file.h"
+#include "lib/potential/model/structure_messages.h"
 #include "lib/potential/model/task_options.h"
 
 namespace rutile {
@@ -82,12 +83,15 @@ class GradientRows {
   void Standardize(absl::Span<const uint8_t> species, const U* features);
   // Sets the slopes of the structure's loss; those by forces are force_slopes_.
   void SetLossSlopes(OutputSlopes* slopes);
+  // Tells messages_, if there are any, where the structure's neighbors are: in state_.
+  void SetNeighbors();
   // Sets tangents_ to the change of the features along -direction_ and `strain`, in the networks' units and order.
   void StoreTangents(const double* strain);
   AtomRows<double> Rows() const { return {x_, species_offset_, structure_}; }
 
   const GradientFormulas& formulas_;
   const std::unique_ptr<AtomKernel<double>> kernel_;
+  const std::unique_ptr<StructureMessages<double>> messages_;  // null for potentials of one layer
   const std::unique_ptr<DescriptorDerivatives<double>::State> state_;
   PairMemory pairs_;
   // The structure whose derivatives are ready; null if there is none.

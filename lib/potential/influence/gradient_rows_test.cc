@@ -48,15 +48,18 @@ struct Case {
 class GradientRowsTest : public ::testing::TestWithParam<Case> {};
 
 // Compares with the reference to rounding, for all structures of the data.
-void ExpectReference(const Case& c, const AtomicData& data) {
-  const Potential potential = AwkwardPotential(c.hidden, c.activation);
-  const LossOptions loss = Loss(c.kind);
-  const GradientFormulas formulas(potential, loss, c.weights, AngularMethod::kMoments);
+void ExpectReference(const Potential& potential, LossKind kind, const TermWeights& weights, const AtomicData& data) {
+  const LossOptions loss = Loss(kind);
+  const GradientFormulas formulas(potential, loss, weights, AngularMethod::kMoments);
   GradientRows rows(formulas);
   for (int64_t s = 0; s < data.num_structures(); ++s) {
-    const std::vector<double> expected = Reference(potential, loss, c.weights, data, {s});
+    const std::vector<double> expected = Reference(potential, loss, weights, data, {s});
     EXPECT_LT(RelativeDifference(Row(&rows, potential, data, {s}), expected), 1e-11) << "structure " << s;
   }
+}
+
+void ExpectReference(const Case& c, const AtomicData& data) {
+  ExpectReference(AwkwardPotential(c.hidden, c.activation), c.kind, c.weights, data);
 }
 
 TEST_P(GradientRowsTest, LossOfStructures) { ExpectReference(GetParam(), AwkwardStructures()); }
@@ -72,12 +75,24 @@ INSTANTIATE_TEST_SUITE_P(Cases, GradientRowsTest,
                                            Case{{3}, Activation::kTwist, LossKind::kHuber, {1, 0.1, 0}},
                                            Case{{}, Activation::kLinear, LossKind::kMse, {1, 1, 1}}));
 
-TEST(GradientRowsTest, OtherQuantities) {
-  const Potential potential = AwkwardPotential({5, 4}, Activation::kTanh);
+// Each term alone, two without the energy, and all together.
+TEST(GradientRowsTest, ManyBodyPotentialsOfOneAndTwoLayers) {
+  const AtomicData data = AwkwardStructures(AwkwardMoments());
+  for (const int messages : {0, 2}) {
+    const Potential potential = AwkwardManyBody(messages);
+    for (const TermWeights& weights :
+         {TermWeights{1, 0, 0}, TermWeights{0, 1, 0}, TermWeights{0, 0, 1}, TermWeights{0, 0.7, 2}}) {
+      ExpectReference(potential, LossKind::kMse, weights, data);
+    }
+    ExpectReference(potential, LossKind::kHuber, {0.3, 0.7, 2}, data);
+  }
+}
+
+void ExpectOtherQuantities(const Potential& potential, const std::vector<AtomicData>& sets) {
   const TermWeights weights{1, 1, 1};
   const LossOptions loss = Loss(LossKind::kHuber);  // does not apply to the square of a force's error
   const GradientFormulas formulas(potential, loss, weights, AngularMethod::kMoments);
-  for (const AtomicData& data : {AwkwardStructures(), AwkwardFeatures(DType::kF64)}) {
+  for (const AtomicData& data : sets) {
     GradientRows rows(formulas);
     for (int64_t s = 0; s < data.num_structures(); ++s) {
       // Examples of one structure follow each other in all orders, so that shared work is reused.
@@ -94,6 +109,12 @@ TEST(GradientRowsTest, OtherQuantities) {
       }
     }
   }
+}
+
+TEST(GradientRowsTest, OtherQuantities) {
+  ExpectOtherQuantities(AwkwardPotential({5, 4}, Activation::kTanh),
+                        {AwkwardStructures(), AwkwardFeatures(DType::kF64)});
+  ExpectOtherQuantities(AwkwardManyBody(/*messages=*/2), {AwkwardStructures(AwkwardMoments())});
 }
 
 // Cached neighbors and the direct sum over triplets give the same gradients.

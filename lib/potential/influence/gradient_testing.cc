@@ -62,14 +62,28 @@ std::string Text(const Frame& frame, uint64_t seed) {
   return text;
 }
 
-AtomicData Read(const std::string& path) {
+AtomicData Read(const std::string& path, const DescriptorOptions& descriptor) {
   AtomicDataOptions options;
-  options.descriptor = AwkwardDescriptor();
+  options.descriptor = descriptor;
   options.weight_key = "w";
   const absl::StatusOr<AtomicData> data = AtomicData::Read({path}, options);
   CHECK(data.ok()) << data.status();
   CHECK_EQ(data->num_structures(), kNumAwkward);
   return *data;
+}
+
+// Gives a potential whose shape is known scalings and atomic energies.
+void Fill(Potential* potential) {
+  const int species = 3, features = potential->shape.num_features;
+  RandomStream random(5, "awkward potential");
+  potential->feature_scaling.num_species = species;
+  potential->feature_scaling.num_features = features;
+  for (int i = 0; i < species * features; ++i) {
+    potential->feature_scaling.mean.push_back(random.Uniform(-1, 1));
+    potential->feature_scaling.scale.push_back(random.Uniform(0.1, 0.4));
+  }
+  potential->energy_scaling = {0.4, 0.3};
+  potential->atomic_energies = {-3, -2, -1};
 }
 
 }  // namespace
@@ -103,7 +117,7 @@ std::string WriteAwkwardStructures() {
   return path;
 }
 
-AtomicData AwkwardStructures() { return Read(WriteAwkwardStructures()); }
+AtomicData AwkwardStructures(const DescriptorOptions& descriptor) { return Read(WriteAwkwardStructures(), descriptor); }
 
 AtomicData AwkwardFeatures(DType dtype) {
   FeaturizeOptions options;
@@ -113,24 +127,40 @@ AtomicData AwkwardFeatures(DType dtype) {
   const std::string path = TempPath(absl::StrCat("awkward_", DTypeName(dtype), ".safetensors"));
   const absl::Status status = Featurize({WriteAwkwardStructures()}, path, options, {}).status();
   CHECK(status.ok()) << status;
-  return Read(path);
+  return Read(path, AwkwardDescriptor());
+}
+
+MomentOptions AwkwardMoments() {
+  MomentOptions moments;
+  moments.species = {22, 8, 1};
+  moments.cutoff = 3.5;
+  moments.num_radial = 3;
+  moments.max_l = 2;
+  return moments;
 }
 
 Potential AwkwardPotential(const std::vector<int>& hidden, Activation activation) {
   Potential potential;
   potential.descriptor = AwkwardDescriptor();
-  const int species = 3, features = potential.descriptor.num_features();
-  potential.shape = {species, features, hidden, activation};
-  RandomStream random(5, "awkward potential");
-  potential.feature_scaling.num_species = species;
-  potential.feature_scaling.num_features = features;
-  for (int i = 0; i < species * features; ++i) {
-    potential.feature_scaling.mean.push_back(random.Uniform(-1, 1));
-    potential.feature_scaling.scale.push_back(random.Uniform(0.1, 0.4));
-  }
-  potential.energy_scaling = {0.4, 0.3};
-  potential.atomic_energies = {-3, -2, -1};
+  potential.shape = {3, potential.descriptor.num_features(), hidden, activation};
+  Fill(&potential);
   potential.parameters = Tensor::Of(InitialNetworkParameters(potential.shape, 3));
+  return potential;
+}
+
+Potential AwkwardManyBody(int messages) {
+  Potential potential;
+  potential.descriptor = AwkwardMoments();
+  SetInputs(potential.descriptor, /*channels=*/3, messages, &potential.shape);
+  potential.shape.hidden = {4};
+  potential.shape.activation = Activation::kSilu;
+  Fill(&potential);
+  // Means of features are 0: features of neighbors that are not there, which a mean would give a value, are not.
+  std::fill(potential.feature_scaling.mean.begin(), potential.feature_scaling.mean.end(), 0.0);
+  RandomStream random(7, "awkward many-body potential");
+  std::vector<double> parameters(potential.shape.num_parameters());
+  for (double& each : parameters) each = random.Uniform(-1, 1);
+  potential.parameters = Tensor::Of(parameters);
   return potential;
 }
 

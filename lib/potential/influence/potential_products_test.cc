@@ -105,8 +105,7 @@ double Dot(const std::vector<double>& a, const std::vector<double>& b, const std
   return sum;
 }
 
-void ExpectNaiveLoop(const PotentialProductsOptions& options, const WeightedCheckpoint& point, double limit) {
-  const std::unique_ptr<GradientProducts> products = Make(options, point);
+void ExpectNaiveLoop(std::unique_ptr<GradientProducts> products, const WeightedCheckpoint& point, double limit) {
   const std::vector<std::vector<double>> train = ReferenceRows(products.get(), true);
   const std::vector<std::vector<double>> test = ReferenceRows(products.get(), false);
   const std::vector<double> weights = point.preconditioner.ToDoubles();
@@ -125,6 +124,26 @@ void ExpectNaiveLoop(const PotentialProductsOptions& options, const WeightedChec
           << i << " " << j;
     }
   }
+}
+
+void ExpectNaiveLoop(const PotentialProductsOptions& options, const WeightedCheckpoint& point, double limit) {
+  ExpectNaiveLoop(Make(options, point), point, limit);
+}
+
+TEST(PotentialProductsTest, EqualTheNaiveLoopOfTwoLayers) {
+  const Potential potential = AwkwardManyBody(/*messages=*/2);
+  const AtomicData data = AwkwardStructures(potential.descriptor);
+  WeightedCheckpoint point;
+  std::vector<double> values = potential.parameters.ToDoubles();
+  for (double& value : values) value = 0.9 * value + 0.01;
+  point.parameters = Tensor::Of(values);
+  point.loss_weight = {0.4, 0.8, 3};
+  for (double& value : values) value = 1 + value * value;
+  point.preconditioner = Tensor::Of(values);
+  absl::StatusOr<std::unique_ptr<GradientProducts>> products =
+      MakePotentialProducts(potential, data, data, point, Options(), ReferenceExampleGradient);
+  ASSERT_TRUE(products.ok()) << products.status();
+  ExpectNaiveLoop(*std::move(products), point, 1e-10);
 }
 
 TEST(PotentialProductsTest, EqualTheNaiveLoop) { ExpectNaiveLoop(Options(), Point(), 1e-10); }

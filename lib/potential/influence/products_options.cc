@@ -75,10 +75,6 @@ absl::StatusOr<TermWeights> TermWeightsOf(const LossOptions& loss, const std::ve
 absl::Status CheckPotentialProducts(const Potential& potential, const WeightedCheckpoint& point,
                                     const PotentialProductsOptions& options) {
   RETURN_IF_ERROR(CheckPotentialProductsOptions(options));
-  if (potential.shape.has_messages()) {
-    return absl::InvalidArgumentError(
-        "the potential has --messages: gradients of single structures are computed for potentials of one layer alone");
-  }
   RETURN_IF_ERROR(CheckPoint(potential, point));
   if (options.gauss_newton.has_value() && point.preconditioner.num_elements() > 0) {
     return absl::InvalidArgumentError("a Gauss-Newton matrix and a preconditioner exclude each other");

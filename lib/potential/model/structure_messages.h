@@ -54,8 +54,9 @@ class StructureMessages final : public MessageSums<T> {
   void SetDirection(int k, absl::Span<const T> direction, double factor);
   void SetStrain(int k, const double* strain, double factor);
   // Chooses along which of the two the kernel's next calls differentiate.
-  void MoveAtoms() { strains_ = false; }
-  void StrainCells() { strains_ = true; }
+  void MoveAtoms() { moves_ = true, strains_ = false; }
+  void StrainCells() { moves_ = false, strains_ = true; }
+  void MoveAtomsAndStrainCells() { moves_ = strains_ = true; }
 
   // MessageSums.
   void Sums(const T* u, T* x) override;
@@ -70,7 +71,7 @@ class StructureMessages final : public MessageSums<T> {
     std::array<double, 9> strain_gradient, strain;
   };
 
-  const T* Direction(const Placed& placed) const { return strains_ ? rest_.data() : direction_.data() + placed.first; }
+  const T* Direction(const Placed& placed) const { return moves_ ? direction_.data() + placed.first : rest_.data(); }
   const double* Strain(const Placed& placed) const { return strains_ ? placed.strain.data() : nullptr; }
 
   MessageMoments<T> moments_;
@@ -78,7 +79,7 @@ class StructureMessages final : public MessageSums<T> {
   std::vector<T> force_, direction_;  // [3 atoms]
   std::vector<double> atom_strain_;   // [9 atoms]
   std::vector<T> rest_;               // [3 atoms of the largest structure] zeros
-  bool strains_ = false, keeps_atom_strains_ = false;
+  bool moves_ = true, strains_ = false, keeps_atom_strains_ = false;
 };
 
 // Returns the messages of a potential, or null if it has one layer.
