@@ -7,7 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "lib/base/decimal.h"
 #include "lib/base/status_macros.h"
+#include "lib/evaluation/calibration.h"
 #include "lib/evaluation/learning_curve.h"
 #include "lib/file/file.h"
 #include "lib/plot/html_report.h"
@@ -175,6 +177,53 @@ absl::Status AddErrorPlots(absl::Span<const StructurePrediction> predictions, Pi
   return AddPlots(StressPoints(predictions), stress, "parity_stress.svg", "", pictures);
 }
 
+// Adds how errors compare with what was predicted of their sizes.
+absl::Status AddCalibrations(absl::Span<const StructurePrediction> predictions, Pictures* pictures) {
+  const std::vector<Calibration> calibrations = CalibrationsOf(predictions);
+  if (calibrations.empty()) return absl::OkStatus();
+  pictures->html()->AddSection("Uncertainty");
+  HtmlTable table;
+  table.caption =
+      "Errors beside the standard deviations that were predicted for them: uncertainty, by the curvature of the "
+      "training loss, or the spread of a committee. Of normally distributed errors 68.3 % are within one deviation and "
+      "95.4 % within two. Correlation: of the absolute error with the deviation.";
+  table.columns = {{"quantity", "", true},   {"unit", "", true},       {"measure", "", true},
+                   {"values", "", false},    {"RMSE", "", false},      {"deviation", "rms", false},
+                   {"within 1", "%", false}, {"within 2", "%", false}, {"correlation", "", false}};
+  for (const Calibration& c : calibrations) {
+    table.rows.push_back({c.quantity, c.unit, c.measure, absl::StrCat(c.count), Decimal(c.rmse, 4),
+                          Decimal(c.rms_deviation, 4), Decimal(100 * c.within_1, 1), Decimal(100 * c.within_2, 1),
+                          Decimal(c.correlation, 2)});
+  }
+  pictures->html()->AddTable(table);
+  for (const absl::string_view quantity : {"energy", "force"}) {
+    std::vector<Curve> curves;
+    LearningCurveOptions options;
+    double low = 0, high = 0;
+    for (const Calibration& c : calibrations) {
+      if (c.quantity != quantity) continue;
+      Curve curve;
+      curve.name = c.measure;
+      for (const CalibrationBin& bin : c.bins) {
+        curve.x.push_back(bin.deviation);
+        curve.y.push_back(bin.error);
+      }
+      low = curves.empty() ? curve.x.front() : std::min(low, curve.x.front());
+      high = std::max(high, curve.x.back());
+      curves.push_back(std::move(curve));
+      options.x_label = absl::StrCat("Predicted deviation (", c.unit, ")");
+      options.y_label = absl::StrCat("RMSE (", c.unit, ")");
+    }
+    if (curves.empty()) continue;
+    curves.push_back({"equal", {low, high}, {low, high}});
+    options.id = absl::StrCat("calibration_", quantity);
+    options.title = absl::StrCat("Errors of the ", quantity, " against their predicted size");
+    RETURN_IF_ERROR(pictures->Add(absl::StrCat(options.id, ".svg"), LearningCurve(curves, options),
+                                  "Each point is a tenth of the values, by their predicted deviation."));
+  }
+  return absl::OkStatus();
+}
+
 // Adds the structures with the most atoms outside the training range.
 void AddExtrapolation(absl::Span<const StructurePrediction> predictions, HtmlReport* html) {
   std::vector<const StructurePrediction*> outside;
@@ -223,6 +272,7 @@ absl::StatusOr<std::string> WriteEvaluationReport(absl::string_view directory, c
   AddTotals(report.errors, &html);
   RETURN_IF_ERROR(AddErrorPlots(report.predictions, &pictures));
   AddGroups(report.errors, &html);
+  RETURN_IF_ERROR(AddCalibrations(report.predictions, &pictures));
   AddExtrapolation(report.predictions, &html);
   if (report.log.has_value()) RETURN_IF_ERROR(AddLearningCurve(report, &pictures));
   html.AddSection("Model");

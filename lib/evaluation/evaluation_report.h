@@ -30,9 +30,10 @@ struct EvaluationReport {
 
 // Writes report.html into `directory`, which must exist, and beside it the pictures that there is data for:
 // parity_energy.svg and error_histogram.svg, parity_force.svg and force_histogram.svg, parity_stress.svg,
-// learning_curve.svg. The page's size does not grow with the number of atoms: pictures draw a sample of the points and
-// say so. Returns a warning, "" if there is none: where a picture cannot be drawn (gnuplot is not installed or fails,
-// or no value is finite), the page says why in its place. Errors: those of writing files.
+// calibration_energy.svg, calibration_force.svg, learning_curve.svg. The page's size does not grow with the number of
+// atoms: pictures draw a sample of the points and say so. Returns a warning, "" if there is none: where a picture
+// cannot be drawn (gnuplot is not installed or fails, or no value is finite), the page says why in its place. Errors:
+// those of writing files.
 absl::StatusOr<std::string> WriteEvaluationReport(absl::string_view directory, const EvaluationReport& report);
 
 }  // namespace rutile

@@ -41,6 +41,8 @@ StructurePrediction Example(int i) {
   p.predicted_force = {0.1 * i + 0.01, 0, 0, 0, 0.2 * i, 0.03};
   p.reference_stress = std::array<double, 9>{0.01 * i};
   p.predicted_stress = std::array<double, 9>{0.01 * i + 0.001};
+  p.energy_std = 0.01 + 0.001 * i;
+  p.force_std = {0.01, 0.02, 0.03, 0.01, 0.02, 0.05 + 0.001 * i};
   p.atoms_outside = i == 7 ? 1 : 0;
   return p;
 }
@@ -62,12 +64,13 @@ TEST(EvaluationReportTest, HoldsErrorsPicturesAndCommands) {
   EXPECT_EQ(*warning, "");
   const std::string html = Contents(directory + "/report.html");
   for (const char* text : {"TiO2 &lt;test&gt;", "config_type rutile", "meV/atom", "force_vector", "featurize a &gt; b",
-                           "1 of 20 structures have atoms", "frame7"}) {
+                           "1 of 20 structures have atoms", "frame7", "Uncertainty", "calibration_force"}) {
     EXPECT_THAT(html, HasSubstr(text));
   }
   EXPECT_THAT(html, Not(HasSubstr("frame8")));
-  for (const char* picture : {"parity_energy.svg", "error_histogram.svg", "parity_force.svg", "force_histogram.svg",
-                              "parity_stress.svg", "learning_curve.svg"}) {
+  for (const char* picture :
+       {"parity_energy.svg", "error_histogram.svg", "parity_force.svg", "force_histogram.svg", "parity_stress.svg",
+        "learning_curve.svg", "calibration_energy.svg", "calibration_force.svg"}) {
     EXPECT_THAT(Contents(directory + "/" + picture), HasSubstr("<svg")) << picture;
   }
 }
@@ -95,6 +98,7 @@ TEST(EvaluationReportTest, ManyAtomsMakeNoLargePage) {
   std::vector<StructurePrediction> predictions = {Example(1)};
   StructurePrediction& p = predictions[0];
   p.num_atoms = 20000;
+  p.force_std.assign(3 * p.num_atoms, 0.01);
   p.element.assign(p.num_atoms, 22);
   p.reference_force.assign(3 * p.num_atoms, 0.0);
   for (size_t c = 0; c < p.reference_force.size(); ++c) p.reference_force[c] = 1e-4 * c;

@@ -30,7 +30,9 @@ enum Quantity {
   kStressGpa,
   kNetForce,
   kEnergySpread,
-  kForceSpread
+  kForceSpread,
+  kEnergyStd,
+  kForceStd
 };
 
 struct QuantityInfo {
@@ -40,9 +42,10 @@ struct QuantityInfo {
 };
 
 constexpr QuantityInfo kQuantities[] = {
-    {"energy", "meV/atom", 4, false},   {"energy_total", "eV", 6, true},         {"force", "eV/Å", 6, false},
-    {"force_vector", "eV/Å", 6, false}, {"stress", "eV/Å^3", 8, false},          {"stress_gpa", "GPa", 5, true},
-    {"net_force", "eV/Å", 9, true},     {"energy_spread", "meV/atom", 4, false}, {"force_spread", "eV/Å", 6, false},
+    {"energy", "meV/atom", 4, false},     {"energy_total", "eV", 6, true},         {"force", "eV/Å", 6, false},
+    {"force_vector", "eV/Å", 6, false},   {"stress", "eV/Å^3", 8, false},          {"stress_gpa", "GPa", 5, true},
+    {"net_force", "eV/Å", 9, true},       {"energy_spread", "meV/atom", 4, false}, {"force_spread", "eV/Å", 6, false},
+    {"energy_std", "meV/atom", 4, false}, {"force_std", "eV/Å", 6, false},
 };
 constexpr size_t kNumQuantities = std::size(kQuantities);
 
@@ -71,6 +74,7 @@ void AddAtom(const StructurePrediction& p, int64_t atom, GroupSums* sums) {
     (*sums)[kForceVector].Add(std::sqrt(square));
   }
   if (!p.force_spread.empty()) (*sums)[kForceSpread].Add(p.force_spread[atom]);
+  for (int64_t c = 3 * atom; !p.force_std.empty() && c < 3 * atom + 3; ++c) (*sums)[kForceStd].Add(p.force_std[c]);
 }
 
 void AddStructure(const StructurePrediction& p, GroupSums* sums) {
@@ -81,6 +85,7 @@ void AddStructure(const StructurePrediction& p, GroupSums* sums) {
     (*sums)[kEnergyTotal].Add(error);
   }
   if (p.energy_spread.has_value()) (*sums)[kEnergySpread].Add(kMilli * *p.energy_spread / atoms);
+  if (p.energy_std.has_value()) (*sums)[kEnergyStd].Add(kMilli * *p.energy_std / atoms);
   if (p.has_stress_errors()) {
     for (int k = 0; k < 9; ++k) {
       const double error = (*p.predicted_stress)[k] - (*p.reference_stress)[k];
@@ -89,7 +94,7 @@ void AddStructure(const StructurePrediction& p, GroupSums* sums) {
     }
   }
   if (!p.predicted_force.empty()) (*sums)[kNetForce].Add(NetForce(p));
-  if (!p.has_force_errors() && p.force_spread.empty()) return;
+  if (!p.has_force_errors() && p.force_spread.empty() && p.force_std.empty()) return;
   for (int64_t atom = 0; atom < p.num_atoms; ++atom) AddAtom(p, atom, sums);
 }
 

@@ -31,6 +31,8 @@ namespace rutile {
 //   net_force     eV/Angstrom   |sum of the predicted forces| of each structure, which should be 0
 //   energy_spread meV/atom      spread of a committee's energy / atoms of each structure
 //   force_spread  eV/Angstrom   spread of a committee's force on each atom
+//   energy_std    meV/atom      standard deviation of the energy / atoms of each structure
+//   force_std     eV/Angstrom   standard deviation of each component
 struct ErrorRow {
   std::string grouping;  // "all", "config_type", "composition" or, for forces, "species"
   std::string group;     // "rutile"; "" for all

@@ -52,6 +52,23 @@ TEST(PredictionTablesTest, StructuresKeepTheirColumns) {
   EXPECT_THAT(tsv, HasSubstr("-1.00000\t2.00000\t0.204124\t0.500000\t0.000e+00\t0.250000\t0.10000000\t1\n"));
 }
 
+TEST(PredictionTablesTest, UncertaintyHasColumnsWhereItIsKnown) {
+  StructurePrediction p = WithForces();
+  p.energy_std = 0.006;
+  p.atom_energy_std = {0.002, 0.003};
+  p.force_std = {0.1, 0.2, 0.3, 0.4, 0.5, 0.25};
+  const std::string tsv = PredictionsToTsv({p, EnergyAlone()});
+  ExpectColumns(tsv, 16, 3);
+  EXPECT_THAT(tsv, HasSubstr("\tatoms_outside\tenergy_std[meV/atom]\tforce_std_max[eV/Å]\n"));
+  EXPECT_THAT(tsv, HasSubstr("\t1\t3.00000\t0.500000\n"));
+  EXPECT_THAT(tsv, HasSubstr("\tnan\tnan\tnan\n"));
+  const std::string path = ::testing::TempDir() + "/std.tsv";
+  ASSERT_TRUE(WriteForcesTsv(path, {p}).ok());
+  const std::string forces(FileContents::Open(path)->data());
+  ExpectColumns(forces, 17, 3);
+  EXPECT_THAT(forces, HasSubstr("\t0.400000\t0.500000\t0.250000\t0.00300000\n"));
+}
+
 TEST(PredictionTablesTest, AtomsHaveARowEach) {
   const std::string path = ::testing::TempDir() + "/forces.tsv";
   StructurePrediction without_reference = WithForces();

@@ -34,9 +34,12 @@ bool AppendPredictionXyz(const Structure& structure, const StructurePrediction& 
   if (prediction.energy_spread.has_value()) {
     add_value("energy_spread", absl::MakeConstSpan(&*prediction.energy_spread, 1));
   }
+  if (prediction.energy_std.has_value()) add_value("energy_std", absl::MakeConstSpan(&*prediction.energy_std, 1));
   add_column("forces", 3, prediction.predicted_force);
   add_column("energies", 1, prediction.atom_energy);
   add_column("forces_spread", 1, prediction.force_spread);
+  add_column("energies_std", 1, prediction.atom_energy_std);
+  add_column("forces_std", 3, prediction.force_std);
   const std::vector<double> flags(outside.begin(), outside.end());
   if (!flags.empty()) labels.columns.push_back({"outside", 'I', 1, flags});
 

@@ -15,6 +15,7 @@ namespace rutile {
 // Appends one frame: the structure with its cell, pbc and info, and
 //   energy, stress, columns forces, energies       what was predicted: eV, eV/Angstrom^3, eV/Angstrom, eV of each atom
 //   energy_spread, column forces_spread            of a committee: eV, eV/Angstrom
+//   energy_std, columns energies_std, forces_std   standard deviations: eV, eV of each atom, eV/Angstrom
 //   column outside                                 1 for an atom outside the training range, else 0
 //   REF_energy, REF_stress, column REF_forces      the structure's own labels, where it has them
 //   structure_number, structure_name               `number`, and the name of the structure

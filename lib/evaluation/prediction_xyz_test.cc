@@ -73,6 +73,18 @@ TEST(PredictionXyzTest, PredictionsAreTheLabelsOfStructuresWithout) {
   EXPECT_EQ(read[0].info.at("config_type"), "rutile");
 }
 
+TEST(PredictionXyzTest, UncertaintyOfStructureAndAtoms) {
+  StructurePrediction p = OfDimer();
+  p.energy_std = 0.25;
+  p.atom_energy_std = {0.125, 0.5};
+  p.force_std = {1, 2, 3, 4, 5, 6};
+  std::string text;
+  EXPECT_TRUE(AppendPredictionXyz(Dimer(), p, {}, 0, &text));
+  EXPECT_THAT(text, AllOf(HasSubstr(":energies_std:R:1:forces_std:R:3 energy="), HasSubstr(" energy_std=0.25 "),
+                          HasSubstr(" 0.5 4 5 6\n")));
+  EXPECT_EQ(ReadBack(text)[0].energy, p.predicted_energy);
+}
+
 TEST(PredictionXyzTest, ReferencesAreReadBeforePredictions) {
   Structure s = Dimer();
   s.energy = -1.0 / 11;

@@ -111,10 +111,17 @@ const Schema& PredictionsSchema() {
            {"S"},
            false,
            "eV, total: standard deviation over the members of a committee"},
+          {"energy_std",
+           {DType::kF64},
+           {"S"},
+           false,
+           "eV, total: standard deviation by the curvature of the training loss"},
           {"predicted_atom_energy", {DType::kF64}, {"A"}, true, "eV, atomic energy included"},
+          {"atom_energy_std", {DType::kF64}, {"A"}, false, "eV: standard deviation of the atom's energy"},
           {"predicted_force", {DType::kF64}, {"A", "3"}, false, "eV/Å"},
           {"reference_force", {DType::kF64}, {"A", "3"}, false, "eV/Å, as in the data"},
           {"force_spread", {DType::kF64}, {"A"}, false, "eV/Å: root mean square length of F_member − F_mean"},
+          {"force_std", {DType::kF64}, {"A", "3"}, false, "eV/Å: standard deviation of each component"},
           {"predicted_stress", {DType::kF64}, {"S", "3", "3"}, false, "eV/Å³, positive in tension"},
           {"reference_stress", {DType::kF64}, {"S", "3", "3"}, false, "eV/Å³, as in the data"},
           {"num_atoms", {DType::kI64}, {"S"}, true, ""},
@@ -141,8 +148,8 @@ const Schema& PredictionsSchema() {
 absl::Status WritePredictions(absl::string_view path, absl::Span<const StructurePrediction> predictions,
                               const Metadata& provenance) {
   const ProfileScope scope(Stage::kWrite);
-  Column predicted({}), reference({}), spread({}), atom_energy({});
-  Column predicted_force({3}), reference_force({3}), force_spread({});
+  Column predicted({}), reference({}), spread({}), deviation({}), atom_energy({}), atom_deviation({});
+  Column predicted_force({3}), reference_force({3}), force_spread({}), force_deviation({3});
   Column predicted_stress({3, 3}), reference_stress({3, 3});
   std::vector<int64_t> num_atoms, offset = {0}, outside;
   std::vector<uint8_t> element;
@@ -151,10 +158,13 @@ absl::Status WritePredictions(absl::string_view path, absl::Span<const Structure
     predicted.Add(1, absl::MakeConstSpan(&p.predicted_energy, 1));
     reference.Add(1, absl::MakeConstSpan(&p.reference_energy, 1));
     spread.Add(1, ValueOf(p.energy_spread));
+    deviation.Add(1, ValueOf(p.energy_std));
     atom_energy.Add(p.num_atoms, p.atom_energy);
+    atom_deviation.Add(p.num_atoms, p.atom_energy_std);
     predicted_force.Add(p.num_atoms, p.predicted_force);
     reference_force.Add(p.num_atoms, p.reference_force);
     force_spread.Add(p.num_atoms, p.force_spread);
+    force_deviation.Add(p.num_atoms, p.force_std);
     predicted_stress.Add(1, ValuesOf(p.predicted_stress));
     reference_stress.Add(1, ValuesOf(p.reference_stress));
     num_atoms.push_back(p.num_atoms);
@@ -169,10 +179,13 @@ absl::Status WritePredictions(absl::string_view path, absl::Span<const Structure
   predicted.WriteTo("predicted_energy", &tensors);
   reference.WriteTo("reference_energy", &tensors);
   spread.WriteTo("energy_spread", &tensors);
+  deviation.WriteTo("energy_std", &tensors);
   atom_energy.WriteTo("predicted_atom_energy", &tensors);
+  atom_deviation.WriteTo("atom_energy_std", &tensors);
   predicted_force.WriteTo("predicted_force", &tensors);
   reference_force.WriteTo("reference_force", &tensors);
   force_spread.WriteTo("force_spread", &tensors);
+  force_deviation.WriteTo("force_std", &tensors);
   predicted_stress.WriteTo("predicted_stress", &tensors);
   reference_stress.WriteTo("reference_stress", &tensors);
   tensors.Set("num_atoms", Tensor::Of(num_atoms));
@@ -201,6 +214,7 @@ absl::StatusOr<std::vector<StructurePrediction>> DecodePredictions(const TensorF
   const absl::Span<const double> atom_energy = file.tensors.At("predicted_atom_energy").values<double>();
   const Tensor* const force = file.tensors.Find("predicted_force");
   const Tensor* const spread = file.tensors.Find("energy_spread");
+  const Tensor* const deviation = file.tensors.Find("energy_std");
   const Tensor* const outside = file.tensors.Find("atoms_outside");
   std::vector<StructurePrediction> predictions(num);
   for (int64_t s = 0; s < num; ++s) {
@@ -232,6 +246,9 @@ absl::StatusOr<std::vector<StructurePrediction>> DecodePredictions(const TensorF
     p.predicted_stress = Matrix(file, "predicted_stress", s);
     if (spread != nullptr) p.energy_spread = spread->values<double>()[s];
     p.force_spread = Rows(file, "force_spread", begin, end, 1);
+    if (deviation != nullptr) p.energy_std = deviation->values<double>()[s];
+    p.atom_energy_std = Rows(file, "atom_energy_std", begin, end, 1);
+    p.force_std = Rows(file, "force_std", begin, end, 3);
     if (outside != nullptr) p.atoms_outside = outside->values<int64_t>()[s];
   }
   if (offset[num] == num_all_atoms && offset[0] == 0) return predictions;

@@ -50,8 +50,8 @@ TEST(PredictionsFileTest, EnergiesAlone) {
   EXPECT_EQ(file.tensors.At("num_atoms").values<int64_t>()[1], 2);
   EXPECT_THAT(file.tensors.At("atom_offset").values<int64_t>(), ElementsAre(0, 6, 8));
   EXPECT_EQ(file.metadata.at("compositions"), "[\"O2\",\"O2\"]");
-  for (const char* name :
-       {"predicted_force", "reference_force", "predicted_stress", "energy_spread", "force_spread", "atoms_outside"}) {
+  for (const char* name : {"predicted_force", "reference_force", "predicted_stress", "energy_spread", "force_spread",
+                           "atoms_outside", "energy_std", "atom_energy_std", "force_std"}) {
     EXPECT_FALSE(file.tensors.Has(name)) << name;
   }
 }
@@ -98,6 +98,9 @@ void ExpectSame(const StructurePrediction& a, const StructurePrediction& b) {
   EXPECT_EQ(a.predicted_stress, b.predicted_stress);
   EXPECT_EQ(a.energy_spread, b.energy_spread);
   EXPECT_EQ(a.force_spread, b.force_spread);
+  EXPECT_EQ(a.energy_std, b.energy_std);
+  EXPECT_EQ(a.atom_energy_std, b.atom_energy_std);
+  EXPECT_EQ(a.force_std, b.force_std);
   EXPECT_EQ(a.atoms_outside, b.atoms_outside);
 }
 
@@ -110,7 +113,11 @@ TEST(PredictionsFileTest, ReadsBackToTheBit) {
   p.predicted_stress = std::array<double, 9>{1, 2, 3, 2, 4, 5, 3, 5, 7};
   p.energy_spread = 0.5;
   p.force_spread = {0.25, 0.125};
+  p.energy_std = 0.75;
+  p.atom_energy_std = {0.5, 0.1};
+  p.force_std = {1, 2, 3, 0.3, 0.2, 0.1};
   p.atoms_outside = 1;
+  q.energy_std = 0.375;
   q.predicted_force = {kNaN, kNaN, kNaN};  // of a model that diverged: it was predicted
   q.energy_spread = 0;
   q.force_spread = {0};

@@ -31,6 +31,11 @@ struct StructurePrediction {
   std::optional<double> energy_spread;  // eV, total; for a committee
   std::vector<double> force_spread;     // [N] eV/Angstrom; empty unless predicted by a committee
 
+  // Standard deviations that follow from the curvature of the training loss; not set unless asked for.
+  std::optional<double> energy_std;     // eV, total
+  std::vector<double> atom_energy_std;  // [N] eV
+  std::vector<double> force_std;        // [3N] eV/Angstrom, of components
+
   // The number of atoms with a feature outside the training range; not set if the model does not store that range.
   std::optional<int64_t> atoms_outside;
 
