@@ -25,6 +25,7 @@ constexpr Maker kMakers[] = {
     {"checkpoint", "train"},
     {"predictions", "evaluate"},
     {"influence", "tracin"},
+    {"curvature", "tracin --mode=curvature"},
 };
 
 // Returns "; make one with featurize", or "".

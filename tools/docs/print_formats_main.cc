@@ -14,6 +14,7 @@
 #include "lib/kge/model/embedding_export.h"
 #include "lib/kge/model/kge_file.h"
 #include "lib/neighbor/neighbor_file.h"
+#include "lib/potential/influence/curvature_file.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/ranking/ranks_file.h"
 #include "lib/structure/extxyz_keys.h"
@@ -81,7 +82,7 @@ int main() {
        {&rutile::FeatureSchema(), &rutile::NeighborSchema(), &rutile::PotentialSchema(), &rutile::CheckpointSchema(),
         &rutile::FailedBatchSchema(), &rutile::PredictionsSchema(), &rutile::TriplesSchema(), &rutile::KnownSchema(),
         &rutile::KgeSchema(), &rutile::RanksSchema(), &rutile::EmbeddingsSchema(), &rutile::InfluenceSchema(),
-        &rutile::PartialInfluenceSchema(), &rutile::SubsetsSchema()}) {
+        &rutile::PartialInfluenceSchema(), &rutile::SubsetsSchema(), &rutile::CurvatureSchema()}) {
     std::cout << rutile::SchemaToMarkdown(*schema);
   }
   std::cout << ExtendedXyzKeys();

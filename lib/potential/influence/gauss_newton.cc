@@ -265,6 +265,20 @@ absl::StatusOr<std::unique_ptr<GaussNewton>> GaussNewton::Make(const GradientFor
   return result;
 }
 
+double GaussNewton::noise() const {
+  const double spent = std::isnan(effective_parameters_) ? 0 : effective_parameters_;
+  return loss_sum_ * static_cast<double>(num_examples_) / (static_cast<double>(num_outputs_) - spent);
+}
+
+std::vector<double> GaussNewton::Factor() const {
+  const double root = std::sqrt(static_cast<double>(num_examples_));
+  std::vector<double> factor(factor_.size(), 0.0);
+  for (int64_t i = 0; i < size_; ++i) {
+    for (int64_t j = 0; j <= i; ++j) factor[i * size_ + j] = root * factor_[i * size_ + j];
+  }
+  return factor;
+}
+
 std::string GaussNewton::Describe() const {
   std::string text = absl::StrFormat("Gauss-Newton matrix of %d parameters from %d outputs of %d structures", size_,
                                      num_outputs_, num_examples_);

@@ -71,6 +71,12 @@ class GaussNewton {
   // tr(H (H + D)^-1): the number of parameters that the data decide. NaN if it was not computed (C > 6000).
   double effective_parameters() const { return effective_parameters_; }
   double loss_sum() const { return loss_sum_; }  // sum over outputs of c_k error_k^2 / n
+  // The mean square of outputs' errors in the weights of the loss, c_k error_k^2, for each output that is not spent on
+  // a parameter: outputs measured with the variance of it / c_k give the parameters the covariance of it K. The
+  // numerator alone is divided by all outputs if effective_parameters() was not computed.
+  double noise() const;
+  // The Cholesky factor L [C, C] of n (H + D), row-major, zero above the diagonal.
+  std::vector<double> Factor() const;
   // A sentence on matrix and damping, for users.
   std::string Describe() const;
 

@@ -41,9 +41,9 @@ GradientRows::GradientRows(const GradientFormulas& formulas)
 
 GradientRows::~GradientRows() = default;
 
-void GradientRows::PlaceAtoms(const AtomicData& data, int64_t s) {
-  const absl::Span<const uint8_t> species = data.species(s);
-  const int64_t n = data.num_atoms(s);
+void GradientRows::PlaceAtoms(absl::Span<const uint8_t> species) {
+  const auto n = static_cast<int64_t>(species.size());
+  species_.assign(species.begin(), species.end());
   species_offset_.assign(formulas_.num_species + 1, 0);
   for (const uint8_t each : species) ++species_offset_[each + 1];
   std::partial_sum(species_offset_.begin(), species_offset_.end(), species_offset_.begin());
@@ -74,22 +74,34 @@ void GradientRows::SetNeighbors() {
 }
 
 absl::Status GradientRows::PrepareEnergy(const AtomicData& data, int64_t s) {
-  ready_data_ = nullptr;
-  PlaceAtoms(data, s);
   if (!data.has_features()) {
     ASSIGN_OR_RETURN(const StructureGeometry geometry, GeometryOf(data, s, &pairs_));
-    features_.resize(x_.size());
-    formulas_.derivatives->Features(geometry, state_.get(), absl::MakeSpan(features_));
-    Standardize(data.species(s), features_.data());
-    SetNeighbors();
-  } else if (data.feature_dtype() == DType::kF64) {
+    PrepareEnergy(geometry);
+    return absl::OkStatus();
+  }
+  PlaceAtoms(data.species(s));
+  if (data.feature_dtype() == DType::kF64) {
     Standardize(data.species(s), data.features<double>(s).data());
   } else {
     Standardize(data.species(s), data.features<float>(s).data());
   }
+  EvaluateEnergy();
+  return absl::OkStatus();
+}
+
+void GradientRows::PrepareEnergy(const StructureGeometry& geometry) {
+  PlaceAtoms(geometry.species);
+  features_.resize(x_.size());
+  formulas_.derivatives->Features(geometry, state_.get(), absl::MakeSpan(features_));
+  Standardize(geometry.species, features_.data());
+  SetNeighbors();
+  EvaluateEnergy();
+}
+
+void GradientRows::EvaluateEnergy() {
+  ready_data_ = nullptr;
   kernel_->Forward(formulas_.parameters, Rows(), absl::MakeSpan(&network_sum_, 1));
   is_forward_done_ = true;
-  return absl::OkStatus();
 }
 
 absl::Status GradientRows::PrepareDerivatives(const AtomicData& data, int64_t s, bool stress) {
@@ -103,9 +115,17 @@ absl::Status GradientRows::PrepareDerivatives(const AtomicData& data, int64_t s,
     }
   }
   ASSIGN_OR_RETURN(const StructureGeometry geometry, GeometryOf(data, s, &pairs_));
-  const absl::Span<const uint8_t> species = data.species(s);
+  PrepareDerivatives(geometry, stress);
+  ready_data_ = &data;
+  ready_structure_ = s;
+  ready_stress_ = stress;
+  return absl::OkStatus();
+}
+
+void GradientRows::PrepareDerivatives(const StructureGeometry& geometry, bool stress) {
+  const absl::Span<const uint8_t> species = geometry.species;
   const int f = formulas_.num_features;
-  PlaceAtoms(data, s);
+  PlaceAtoms(species);
   features_.resize(x_.size());
   x_gradient_.resize(x_.size());
   force_.resize(3 * species.size());
@@ -125,10 +145,43 @@ absl::Status GradientRows::PrepareDerivatives(const AtomicData& data, int64_t s,
     const double per_energy = 1 / formulas_.potential.energy_scaling.scale;
     messages_->AddForces(0, per_energy, absl::MakeSpan(force_), stress ? strain_gradient_ : nullptr);
   }
-  ready_data_ = &data;
-  ready_structure_ = s;
-  ready_stress_ = stress;
-  return absl::OkStatus();
+}
+
+void GradientRows::PredictGeometry(const StructureGeometry& geometry, bool forces) {
+  data_ = ready_data_ = nullptr;
+  has_derivatives_ = forces;
+  if (forces) {
+    PrepareDerivatives(geometry, /*stress=*/false);
+  } else {
+    PrepareEnergy(geometry);
+  }
+}
+
+void GradientRows::AtomGradient(int64_t atom, absl::Span<double> row) {
+  CHECK_EQ(row.size(), formulas_.parameters.size());
+  std::fill(row.begin(), row.end(), 0.0);
+  if (atom_kernel_ == nullptr) atom_kernel_ = MakeAtomKernel<double>(formulas_.potential.shape);
+  const int f = formulas_.num_features;
+  atom_offset_.assign(formulas_.num_species + 1, 0);
+  std::fill(atom_offset_.begin() + species_[atom] + 1, atom_offset_.end(), 1);
+  const AtomRows<double> rows{absl::MakeConstSpan(&x_[int64_t{row_[atom]} * f], f), atom_offset_,
+                              absl::MakeConstSpan(structure_.data(), 1)};
+  const double slope = 1 / formulas_.potential.energy_scaling.scale;
+  double energy;
+  atom_kernel_->Forward(formulas_.parameters, rows, absl::MakeSpan(&energy, 1));
+  atom_kernel_->Backward(formulas_.parameters, rows, absl::MakeConstSpan(&slope, 1), row);
+}
+
+void GradientRows::MeanInputs(absl::Span<double> mean) const {
+  const int64_t f = formulas_.num_features;
+  CHECK_EQ(static_cast<int64_t>(mean.size()), formulas_.num_species * f);
+  std::fill(mean.begin(), mean.end(), 0.0);
+  for (int64_t s = 0; s < formulas_.num_species; ++s) {
+    for (int64_t row = species_offset_[s]; row < species_offset_[s + 1]; ++row) {
+      for (int64_t k = 0; k < f; ++k) mean[s * f + k] += x_[row * f + k];
+    }
+  }
+  for (double& each : mean) each /= static_cast<double>(species_.size());
 }
 
 absl::Status GradientRows::Predict(const AtomicData& data, int64_t s, const ExampleTerms& terms) {
@@ -153,7 +206,7 @@ double GradientRows::StressError(int64_t c) const {
 }
 
 void GradientRows::StoreTangents(const double* strain) {
-  const absl::Span<const uint8_t> species = data_->species(s_);
+  const absl::Span<const uint8_t> species = species_;
   const int f = formulas_.num_features;
   // Forces are minus the derivative by positions, so the direction changes its sign.
   for (double& each : direction_) each = -each;

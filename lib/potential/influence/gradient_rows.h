@@ -72,13 +72,25 @@ class GradientRows {
   // Computes the gradient of a linear function of the outputs. row: [P], overwritten.
   void Gradient(const OutputSlopes& slopes, absl::Span<double> row);
 
+  // Predicts a structure without references: its energy and, with `forces`, its forces. Of the functions above,
+  // Gradient may follow. geometry: not used after the call.
+  void PredictGeometry(const StructureGeometry& geometry, bool forces);
+  // Computes the gradient of the energy of one atom of the structure that was predicted. row: [P], overwritten.
+  void AtomGradient(int64_t atom, absl::Span<double> row);
+  // Writes the sum over the atoms of each species of their standardized features, divided by the number of all atoms of
+  // the structure that was predicted. mean: [species, F], overwritten.
+  void MeanInputs(absl::Span<double> mean) const;
+
  private:
   // Prepares quantities that depend on the energy alone. Uses the features of the data if it has them.
   absl::Status PrepareEnergy(const AtomicData& data, int64_t s);
+  void PrepareEnergy(const StructureGeometry& geometry);
+  void EvaluateEnergy();
   // Prepares quantities that depend on derivatives: energy, its derivatives by features, and the forces.
   absl::Status PrepareDerivatives(const AtomicData& data, int64_t s, bool stress);
+  void PrepareDerivatives(const StructureGeometry& geometry, bool stress);
   // Assigns rows of the networks' input to atoms, sorted by species.
-  void PlaceAtoms(const AtomicData& data, int64_t s);
+  void PlaceAtoms(absl::Span<const uint8_t> species);
   template <typename U>
   void Standardize(absl::Span<const uint8_t> species, const U* features);
   // Sets the slopes of the structure's loss; those by forces are force_slopes_.
@@ -92,6 +104,7 @@ class GradientRows {
   const GradientFormulas& formulas_;
   const std::unique_ptr<AtomKernel<double>> kernel_;
   const std::unique_ptr<StructureMessages<double>> messages_;  // null for potentials of one layer
+  std::unique_ptr<AtomKernel<double>> atom_kernel_;  // for AtomGradient, which must not disturb what kernel_ stored
   const std::unique_ptr<DescriptorDerivatives<double>::State> state_;
   PairMemory pairs_;
   // The structure whose derivatives are ready; null if there is none.
@@ -104,7 +117,9 @@ class GradientRows {
   bool has_derivatives_ = false;
   bool is_forward_done_ = false;  // and Backward has not followed
 
+  std::vector<uint8_t> species_;                          // [N] of atoms
   std::vector<int64_t> species_offset_;                   // [species + 1]
+  std::vector<int64_t> atom_offset_;                      // [species + 1] of one atom
   std::vector<int32_t> structure_;                        // [N] zeros
   std::vector<int32_t> row_;                              // [N] row of each atom
   std::vector<double> x_, x_gradient_;                    // [N, F] in the order of rows

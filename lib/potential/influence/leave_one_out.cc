@@ -38,7 +38,7 @@ void Measure(const std::vector<StructureOutput>& outputs, const std::vector<doub
   const auto n = static_cast<int64_t>(outputs.size());
   std::vector<double> root(n), x(n), v(n, 0.0), rest(n * n), change(n, 0.0);
   out->with = ErrorsOf(outputs, change);
-  out->leverage = 0;
+  out->leverage = out->self_influence = 0;
   for (int64_t k = 0; k < n; ++k) {
     root[k] = std::sqrt(outputs[k].curvature);
     out->leverage += outputs[k].curvature * g[k * n + k];
@@ -48,6 +48,7 @@ void Measure(const std::vector<StructureOutput>& outputs, const std::vector<doub
     for (int64_t j = 0; j < n; ++j) {
       rest[i * n + j] = (i == j ? 1.0 : 0.0) - root[i] * g[i * n + j] * root[j];
       v[i] += root[i] * g[i * n + j] * outputs[j].slope;
+      out->self_influence += outputs[i].slope * g[i * n + j] * outputs[j].slope;
     }
   }
   if (!FactorCholesky(n, rest.data())) {

@@ -42,6 +42,7 @@ struct LeftOut {
   LeftOutErrors with, without;
   double leverage = 0;
   double cook = 0;
+  double self_influence = 0;  // g^T G g: by how much its own loss changes without it, to first order
 };
 
 struct LeaveOneOut {

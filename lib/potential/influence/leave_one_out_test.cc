@@ -139,6 +139,33 @@ TEST(LeaveOneOutTest, ProbesAreNotTaken) {
   }
 }
 
+// Self-influence is that of the products, without their coupling.
+TEST(LeaveOneOutTest, SelfInfluence) {
+  const AtomicData data = AwkwardStructures();
+  const Potential potential = AwkwardPotential({5, 4}, Activation::kTanh);
+  const PotentialProductsOptions options = Options(LossKind::kMse);
+  WeightedCheckpoint point;
+  point.parameters = potential.parameters;
+  point.loss_weight = {0.3, 0.7, 2};
+  point.preconditioner = Tensor::Zeros(DType::kF64, {0});
+  const int64_t p = potential.shape.num_parameters();
+  const auto found = ComputeLeaveOneOut(potential, data, point, {{0, p}}, options);
+  ASSERT_TRUE(found.ok()) << found.status();
+  ThreadPool pool(1);
+  const GradientFormulas formulas(potential, options.loss, {0.3, 0.7, 2}, AngularMethod::kMoments);
+  const auto matrix = GaussNewton::Make(formulas, data, {{0, p}}, *options.gauss_newton, &pool);
+  ASSERT_TRUE(matrix.ok());
+  GradientRows rows(formulas);
+  for (const LeftOut& each : found->structures) {
+    std::vector<double> row(p);
+    ASSERT_TRUE(rows.Compute(data, {each.structure}, absl::MakeSpan(row)).ok());
+    std::vector<double> solved = row;
+    (*matrix)->Solve(1, solved.data(), nullptr);
+    const double expected = std::inner_product(row.begin(), row.end(), solved.begin(), 0.0);
+    EXPECT_NEAR(each.self_influence, expected, 1e-9 * expected + 1e-15) << each.structure;
+  }
+}
+
 TEST(LeaveOneOutTest, ThreadsAndHuber) {
   const AtomicData data = AwkwardStructures();
   const Potential potential = AwkwardPotential({5, 4}, Activation::kTanh);
