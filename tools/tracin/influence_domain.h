@@ -16,6 +16,7 @@
 #include "lib/influence/influence_file.h"
 #include "lib/task/gradient_products.h"
 #include "lib/task/parameter_slice.h"
+#include "lib/tensorfile/tensor_file.h"
 
 namespace rutile {
 
@@ -69,6 +70,11 @@ class InfluenceDomain {
   // Returns the table of --mode=leave-one-out, of the parameters in `parts`.
   virtual absl::StatusOr<std::string> LeaveOneOutTable(absl::Span<const ProductPart> parts) const {
     return absl::InvalidArgumentError("--mode=leave-one-out is for structures");
+  }
+  // Writes the file of --mode=curvature, of the parameters in `parts`. provenance: of the output.
+  virtual absl::Status WriteCurvatureFile(absl::Span<const ProductPart> parts, const std::string& path,
+                                          const Metadata& provenance) const {
+    return absl::InvalidArgumentError("--mode=curvature is for structures");
   }
   // Adds quantities, hashes and settings to the description.
   virtual void Describe(InfluenceDescription* description) const = 0;

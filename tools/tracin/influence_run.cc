@@ -396,10 +396,14 @@ absl::Status ComputeInProcesses(const ToolRun& run, const TracinFlags& flags, co
 
 absl::Status RunInfluence(const ToolRun& run, const TracinFlags& flags, const OutputFlags& outputs,
                           const CheckpointSet& checkpoint_set, const InfluenceDomain& domain) {
-  if (flags.mode == TracinMode::kLeaveOneOut) {
+  if (flags.mode == TracinMode::kLeaveOneOut || flags.mode == TracinMode::kCurvature) {
     ASSIGN_OR_RETURN(
         const ParameterChoice parameters,
         ParametersFromFlags(domain.slices(), [&](const ParameterSlice& slice) { return domain.Place(slice); }));
+    if (flags.mode == TracinMode::kCurvature) {
+      ASSIGN_OR_RETURN(const Metadata metadata, RunMetadata(run, flags, checkpoint_set));
+      return domain.WriteCurvatureFile(parameters.parts, outputs.output, metadata);
+    }
     ASSIGN_OR_RETURN(const std::string table, domain.LeaveOneOutTable(parameters.parts));
     std::cout << table;
     return absl::OkStatus();

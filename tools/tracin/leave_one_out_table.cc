@@ -65,14 +65,15 @@ std::string LeaveOneOutToTsv(const LeaveOneOut& found, const AtomicData& train) 
     absl::StrAppend(&table, "\t", column.name, what, "[", column.unit, "]\t", column.name, what, "_left_out[",
                     column.unit, "]");
   }
-  absl::StrAppend(&table, "\tloss\tleverage\tcooks_distance\n");
+  absl::StrAppend(&table, "\tloss\tleverage\tcooks_distance\tself_influence\n");
   for (const LeftOut& each : found.structures) {
     absl::StrAppend(&table, each.structure, "\t", train.name(each.structure), "\t", train.config_type(each.structure),
                     "\t", train.num_atoms(each.structure));
     for (const Column& column : columns) {
       absl::StrAppend(&table, "\t", Number(each.with.*column.error), "\t", Number(each.without.*column.error));
     }
-    absl::StrAppend(&table, "\t", Number(each.loss), "\t", Number(each.leverage), "\t", Number(each.cook), "\n");
+    absl::StrAppend(&table, "\t", Number(each.loss), "\t", Number(each.leverage), "\t", Number(each.cook), "\t",
+                    Number(each.self_influence), "\n");
   }
   return table;
 }

@@ -11,7 +11,10 @@
 #include "tools/common/run/given_flags.h"
 #include "tools/tracin/tiepin_output_flags.h"
 
-DEFINE_string(output, "", "influence.safetensors: scores, listed examples, self-influence. - is standard output.");
+DEFINE_string(
+    output, "",
+    "influence.safetensors: scores, listed examples, self-influence. - is standard output. With --mode=curvature "
+    "the file of the curvature.");
 DEFINE_bool(skip_existing, false,
             "Leave out tests whose files are there already (--output_per_triple, --csv_output of several tests); do "
             "nothing where all output files are.");
@@ -47,6 +50,9 @@ absl::StatusOr<OutputFlags> OutputFlagsFromFlags(const TracinFlags& flags) {
                          FLAGS_skip_existing};
   if (flags.mode == TracinMode::kSelf) {
     RETURN_IF_ERROR(RefuseFlags("with --self", {"csv_output", "output_per_triple"}));
+  }
+  if (flags.mode == TracinMode::kCurvature && !outputs.has_file()) {
+    return absl::InvalidArgumentError("--mode=curvature needs --output: the file that evaluate --uncertainty reads");
   }
   if (flags.aggregate) {
     RETURN_IF_ERROR(RefuseFlags("with --aggregate, where there is one test", {"csv_output", "output_per_triple"}));

@@ -62,7 +62,7 @@ absl::StatusOr<PotentialCurvature> PotentialCurvature::Create(const TracinFlags&
   options.seed = flags.seed;
   options.memory_limit = flags.options.memory_limit;
   result.own_weights_ = !checkpoint_set.are_models() && !FlagGiven("term_weights");
-  if (!result.own_weights_ && flags.mode != TracinMode::kLeaveOneOut) {
+  if (!result.own_weights_ && flags.mode != TracinMode::kLeaveOneOut && flags.mode != TracinMode::kCurvature) {
     PrintMessage(
         "the loss counts as a sum over structures with --term_weights; by the run's own weights, of its checkpoints, "
         "structures are coupled by the means that the loss is made of");

@@ -21,6 +21,7 @@
 #include "lib/potential/data/atomic_inputs.h"
 #include "lib/potential/data/structure_list.h"
 #include "lib/potential/influence/leave_one_out.h"
+#include "lib/potential/influence/make_curvature.h"
 #include "lib/potential/influence/potential_products.h"
 #include "lib/potential/model/model_frame.h"
 #include "lib/potential/model/potential_file.h"
@@ -34,6 +35,7 @@
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
+#include "tools/tracin/curvature_output.h"
 #include "tools/tracin/leave_one_out_table.h"
 #include "tools/tracin/potential_curvature.h"
 #include "tools/tracin/potential_flags.h"
@@ -105,6 +107,8 @@ class PotentialDomain : public InfluenceDomain {
   }
 
   absl::StatusOr<std::string> LeaveOneOutTable(absl::Span<const ProductPart> parts) const override;
+  absl::Status WriteCurvatureFile(absl::Span<const ProductPart> parts, const std::string& path,
+                                  const Metadata& provenance) const override;
 
   int64_t bytes_per_point() const override {
     const int64_t numbers = slices_.empty() ? 0 : slices_.back().offset + slices_.back().num_elements();
@@ -186,6 +190,7 @@ class PotentialDomain : public InfluenceDomain {
   absl::Status CheckData(const ToolRun& run, const std::vector<std::string>& inputs);
   absl::Status CacheNeighbors();
   absl::Status CheckTests() const;
+  absl::Status CheckOnePoint(absl::string_view mode) const;
 
   const TracinFlags& flags_;
   const CheckpointSet* const checkpoint_set_;
@@ -367,10 +372,7 @@ absl::Status PotentialDomain::Start(const ToolRun& run) {
 }
 
 absl::StatusOr<std::string> PotentialDomain::LeaveOneOutTable(absl::Span<const ProductPart> parts) const {
-  if (checkpoint_set_->size() != 1) {
-    return absl::InvalidArgumentError(absl::StrCat("--mode=leave-one-out is of one checkpoint or model, and there are ",
-                                                   checkpoint_set_->size(), ": give the last"));
-  }
+  RETURN_IF_ERROR(CheckOnePoint("leave-one-out"));
   ASSIGN_OR_RETURN(const WeightedCheckpoint point, PointAt(0));
   ASSIGN_OR_RETURN(const Potential potential, PotentialAt(0));
   const PotentialProductsOptions options = OptionsAt(0);
@@ -378,6 +380,32 @@ absl::StatusOr<std::string> PotentialDomain::LeaveOneOutTable(absl::Span<const P
                    ComputeLeaveOneOut(potential, train_, point, ColumnsOf(slices_, parts), options));
   PrintMessage(found.notes);
   return LeaveOneOutToTsv(found, train_);
+}
+
+absl::Status PotentialDomain::WriteCurvatureFile(absl::Span<const ProductPart> parts, const std::string& path,
+                                                 const Metadata& provenance) const {
+  RETURN_IF_ERROR(CheckOnePoint("curvature"));
+  ASSIGN_OR_RETURN(const WeightedCheckpoint point, PointAt(0));
+  ASSIGN_OR_RETURN(const Potential potential, PotentialAt(0));
+  HeldOut held_out;
+  if (flags_.test.empty()) {
+    ASSIGN_OR_RETURN(held_out, ValidationStructures(train_, RunDirectory()));
+  } else {
+    for (int64_t s = 0; s < test_.num_structures(); ++s) held_out.structures.push_back(s);
+    held_out.source = "the structures of --test";
+  }
+  ASSIGN_OR_RETURN(MadeCurvature made, MakeCurvature(potential, train_, test_, held_out.structures, point,
+                                                     ColumnsOf(slices_, parts), OptionsAt(0)));
+  std::map<std::string, std::string> metadata = provenance;
+  curvature_.Describe(&metadata);
+  metadata["train_sha256"] = TrainSha256(examples_);
+  return SaveCurvature(path, held_out.source, std::move(metadata), std::move(made));
+}
+
+absl::Status PotentialDomain::CheckOnePoint(absl::string_view mode) const {
+  if (checkpoint_set_->size() == 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--mode=", mode, " is of one checkpoint or model, and there are ",
+                                                 checkpoint_set_->size(), ": give the last"));
 }
 
 // The loss of an example without values has no gradient, so all of its scores would be 0.

@@ -40,7 +40,8 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeDomain(const ToolRun& run, 
   if (is_kge) {
     if (flags.gauss_newton) {
       return absl::InvalidArgumentError(
-          "--precondition=gauss-newton and --mode=leave-one-out are for structures, and these are triples");
+          "--precondition=gauss-newton, --mode=leave-one-out and --mode=curvature are for structures, and these are "
+          "triples");
     }
     RETURN_IF_ERROR(RefuseFlagsFor(FlagDomain::kPotentials, "with triples"));
     return MakeKgeDomain(flags, checkpoint_set, references == nullptr ? nullptr : references->kge);
@@ -97,6 +98,7 @@ int RunTracinTool(int argc, char** argv, absl::Status (*body)(const ToolRun& run
                   "tracin [flags] --train=DATA --test=DATA CHECKPOINT...\n"
                   "       tracin [flags] --self --train=DATA CHECKPOINT...\n"
                   "       tracin [flags] --mode=leave-one-out --train=DATA CHECKPOINT\n"
+                  "       tracin [flags] --mode=curvature --train=DATA --output=CURVATURE CHECKPOINT\n"
                   "       tracin [flags] --merge INFLUENCE...\n"
                   "       tracin [flags] --plan_subsets=100 --train=DATA --output=SUBSETS RUN\n"
                   "       tracin [flags] --lds=SUBSETS --predictions=MODELS --train=DATA --test=DATA INFLUENCE...\n"

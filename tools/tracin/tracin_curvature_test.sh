@@ -35,7 +35,7 @@ ok loo.tsv --mode=leave-one-out --train=s.extxyz --damping=1e-9 --term_weights=1
 expect_line 'Gauss-Newton matrix of .* from 60 outputs of 60 structures.*; the data decide' log
 expect_line 'leave-one-out: energy rmse: .* eV/atom; of the training set: ' log
 [ "$(head -n 1 loo.tsv | tr '\t' ' ')" = "train structure config_type atoms energy_error[eV/atom] \
-energy_error_left_out[eV/atom] loss leverage cooks_distance" ] || fail "header: $(head -n 1 loo.tsv)"
+energy_error_left_out[eV/atom] loss leverage cooks_distance self_influence" ] || fail "header: $(head -n 1 loo.tsv)"
 [ "$(wc -l < loo.tsv)" = 61 ] || fail "rows: $(wc -l < loo.tsv)"
 decided=$(sed -n 's/.*the data decide \([0-9.]*\) parameters.*/\1/p' log)
 column leverage loo.tsv | awk -v d="$decided" '{ s += $1 } END { exit !(s > d - 0.06 && s < d + 0.06) }' ||

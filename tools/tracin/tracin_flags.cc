@@ -33,8 +33,10 @@ DEFINE_string(model, "",
               "the checkpoints' run directory, or the models that are given in their place.");
 DEFINE_string(mode, "",
               "test: influence on each test; single: on those of --test_indices alone; self: of each training example "
-              "on itself; leave-one-out: the error of each training structure as if it had been left out. Empty: test, "
-              "or what --self and --test_indices imply.");
+              "on itself; leave-one-out: the error of each training structure as if it had been left out; curvature: "
+              "the curvature of the loss, for the uncertainty of predictions (evaluate --uncertainty), to --output, "
+              "calibrated on --test or, without it, the run's validation structures. Empty: test, or what --self and "
+              "--test_indices imply.");
 DEFINE_bool(self, false, "Short for --mode=self: finds training data that is mislabeled or out of place.");
 DEFINE_bool(merge, false,
             "Arguments are influence files: the shards of one computation become one, and the tables are written.");
@@ -132,7 +134,8 @@ absl::StatusOr<TracinMode> ModeFromFlags() {
   if (mode == "single" || (mode.empty() && FlagGiven("test_indices"))) return TracinMode::kSingle;
   if (mode.empty() || mode == "test") return TracinMode::kTests;
   if (mode == "leave-one-out") return TracinMode::kLeaveOneOut;
-  return Expected("mode", mode, "test, single, self or leave-one-out");
+  if (mode == "curvature") return TracinMode::kCurvature;
+  return Expected("mode", mode, "test, single, self, leave-one-out or curvature");
 }
 
 // Refuses flags without effect in the mode.
@@ -156,6 +159,32 @@ absl::Status RefuseOfMode(TracinMode mode) {
                           "verify",        "learning_rate", "projection_dim", "projection_type",
                           "output",        "csv_output",    "json_output",    "output_per_triple",
                           "skip_existing", "precondition",  "blocks",         "probes"});
+    case TracinMode::kCurvature:
+      return RefuseFlags("with --mode=curvature", {"test_indices",
+                                                   "max_tests",
+                                                   "max_test_triples",
+                                                   "test_quantity",
+                                                   "rank",
+                                                   "normalize",
+                                                   "top_k",
+                                                   "aggregate",
+                                                   "test_weights",
+                                                   "sample_rate",
+                                                   "stratify_by",
+                                                   "shard",
+                                                   "rates",
+                                                   "num_processes",
+                                                   "resume",
+                                                   "verify",
+                                                   "learning_rate",
+                                                   "projection_dim",
+                                                   "projection_type",
+                                                   "csv_output",
+                                                   "json_output",
+                                                   "skip_existing",
+                                                   "precondition",
+                                                   "blocks",
+                                                   "output_per_triple"});
     case TracinMode::kSelf:
       return RefuseFlags("with --self", {"test", "test_indices", "max_tests", "max_test_triples", "rank", "normalize",
                                          "aggregate", "test_weights"});
@@ -194,7 +223,8 @@ absl::Status SetScoring(TracinFlags* flags) {
   const absl::StatusOr<Precondition> precondition = kPreconditionNames.Parse(FLAGS_precondition);
   if (!precondition.ok()) return BadFlag("precondition", precondition.status());
   flags->adam = *precondition == Precondition::kAdam;
-  flags->gauss_newton = *precondition == Precondition::kGaussNewton || flags->mode == TracinMode::kLeaveOneOut;
+  flags->gauss_newton = *precondition == Precondition::kGaussNewton || flags->mode == TracinMode::kLeaveOneOut ||
+                        flags->mode == TracinMode::kCurvature;
   if (flags->gauss_newton) {
     RETURN_IF_ERROR(RefuseFlags("with --precondition=gauss-newton, whose scores are the mean over checkpoints",
                                 {"learning_rate", "rates"}));

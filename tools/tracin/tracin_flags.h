@@ -20,6 +20,7 @@ enum class TracinMode {
   kSingle,       // the same for tests chosen by number
   kSelf,         // influence of training examples on themselves
   kLeaveOneOut,  // errors of training structures as if each had been left out
+  kCurvature,    // the curvature of the loss, to a file
   kMerge         // no computation: merges files of shards, or prints a file as a table
 };
 
