@@ -2,12 +2,12 @@
 
 #include <gflags/gflags.h>
 
-#include <functional>
 #include <iostream>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
@@ -29,7 +29,9 @@
 #include "tools/evaluate/output_xyz.h"
 #include "tools/evaluate/outputs.h"
 #include "tools/evaluate/predictions.h"
+#include "tools/evaluate/selection.h"
 #include "tools/evaluate/shards.h"
+#include "tools/evaluate/uncertainty.h"
 
 DECLARE_bool(forces);
 
@@ -58,7 +60,7 @@ absl::Status CheckFlags(const EvaluateShard& shard) {
   }
   if (shard.is_part()) {
     return RefuseFlags("with --shard, which writes a part for a later run",
-                       {"output_xyz", "train_log", "max_energy_rmse", "max_force_rmse", "max_stress_rmse"});
+                       {"output_xyz", "select", "train_log", "max_energy_rmse", "max_force_rmse", "max_stress_rmse"});
   }
   if (FLAGS_train_log.empty() || !FLAGS_output_dir.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError("--train_log draws a learning curve in the report: give --output_dir as well");
@@ -90,29 +92,35 @@ absl::Status RunEvaluate(const ToolRun& run) {
 
   std::optional<ForceCheck> check;
   int checked = 0;
-  std::function<absl::Status(const Structure&)> on_structure;
+  PredictionHooks hooks;
   if (FLAGS_check) {
     check.emplace(models.potentials);
-    on_structure = [&](const Structure& s) {
+    hooks.on_structure = [&](const Structure& s) {
       return checked++ < kCheckedStructures ? check->Add(s) : absl::OkStatus();
     };
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<XyzOutput> xyz, XyzOutput::FromFlags());
-  std::function<absl::Status(const PredictedStructure&)> on_prediction;
-  if (xyz != nullptr) on_prediction = [&](const PredictedStructure& p) { return xyz->Add(p); };
+  if (xyz != nullptr) hooks.on_prediction = [&](const PredictedStructure& p) { return xyz->Add(p); };
+  ASSIGN_OR_RETURN(const std::unique_ptr<Uncertainty> uncertainty, Uncertainty::FromFlags(models));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Selection> selection, Selection::FromFlags(models, inputs, uncertainty.get()));
+  AddHooks(uncertainty.get(), selection.get(), &hooks);
   ASSIGN_OR_RETURN(const std::vector<StructurePrediction> predictions,
-                   PredictionsFromFlags(models, inputs, shard, std::move(on_structure), std::move(on_prediction)));
+                   PredictionsFromFlags(models, inputs, shard, std::move(hooks)));
+  if (selection != nullptr) RETURN_IF_ERROR(selection->Write(inputs, predictions));
 
   const std::vector<ErrorRow> errors = ComputeErrors(predictions);
   if (!shard.is_part()) std::cout << ErrorsToTsv(errors);
   const std::string warning = ExtrapolationWarning(predictions);
   if (!warning.empty()) PrintWarning(warning);
+  std::vector<std::string> files = inputs;
+  if (uncertainty != nullptr) files.push_back(uncertainty->path());
   if (shard.is_part()) {
-    RETURN_IF_ERROR(WritePredictionsPart(run, models, inputs, shard, predictions));
+    RETURN_IF_ERROR(WritePredictionsPart(run, models, files, shard, predictions));
   } else if (!FLAGS_output_dir.empty()) {
-    RETURN_IF_ERROR(WriteOutputs(FLAGS_output_dir, run, models, inputs, predictions, errors, std::move(log)));
+    RETURN_IF_ERROR(WriteOutputs(FLAGS_output_dir, run, models, files, predictions, errors, std::move(log)));
     PrintMessage(absl::StrCat("wrote ", FLAGS_output_dir, "/report.html, predictions.tsv and metrics.tsv"));
   }
+  if (uncertainty != nullptr) PrintCalibrations(predictions);
   if (xyz != nullptr) RETURN_IF_ERROR(xyz->Commit());
   if (check.has_value()) {
     RETURN_IF_ERROR(check->Result());

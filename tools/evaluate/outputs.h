@@ -16,7 +16,8 @@
 
 namespace rutile {
 
-// Writes tables, predictions, pictures and the report into an existing directory. inputs: the data files.
+// Writes tables, predictions, pictures and the report into an existing directory. inputs: the files that it was made
+// from besides the models.
 absl::Status WriteOutputs(const std::string& directory, const ToolRun& run, const Models& models,
                           const std::vector<std::string>& inputs, const std::vector<StructurePrediction>& predictions,
                           const std::vector<ErrorRow>& errors, std::optional<TrainingLog> log);

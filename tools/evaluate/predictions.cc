@@ -22,6 +22,7 @@
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/evaluate/common_flags.h"
+#include "tools/evaluate/uncertainty.h"
 
 DEFINE_string(frames, "",
               "File with the numbers of the structures to evaluate, from 0 over all of DATA. Empty: all. A list that a "
@@ -76,22 +77,24 @@ absl::StatusOr<std::string> Selection() {
     std::sort(frames.begin(), frames.end());
     words.push_back(absl::StrCat("--frames=sha256:", Sha256Hex(absl::StrJoin(frames, ",")).substr(0, 16)));
   }
+  ASSIGN_OR_RETURN(const std::vector<std::string> uncertainty, UncertaintySelection());
+  words.insert(words.end(), uncertainty.begin(), uncertainty.end());
   return ShellCommand(words);
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<StructurePrediction>> PredictionsFromFlags(
-    const Models& models, absl::Span<const std::string> inputs, const EvaluateShard& shard,
-    std::function<absl::Status(const Structure&)> on_structure,
-    std::function<absl::Status(const PredictedStructure&)> on_prediction) {
+absl::StatusOr<std::vector<StructurePrediction>> PredictionsFromFlags(const Models& models,
+                                                                      absl::Span<const std::string> inputs,
+                                                                      const EvaluateShard& shard,
+                                                                      PredictionHooks hooks) {
   ASSIGN_OR_RETURN(const bool predicted, AreResults(inputs, "predictions"));
   if (predicted) {
     constexpr char kWhy[] = "on predictions, which are made already";
     RETURN_IF_ERROR(RefuseFlagsOfSource(__FILE__, kWhy));
     RETURN_IF_ERROR(RefuseStructureReaderFlags(kWhy));
-    RETURN_IF_ERROR(RefuseFlags(kWhy, {"check", "shard"}));
-    if (on_prediction) {
+    RETURN_IF_ERROR(RefuseFlags(kWhy, {"check", "shard", "uncertainty", "uncertainty_of", "select"}));
+    if (hooks.on_prediction) {
       return absl::InvalidArgumentError(absl::StrCat(
           inputs[0],
           ": holds predictions without positions, which --output_xyz writes; name the structures, and they are "
@@ -109,18 +112,19 @@ absl::StatusOr<std::vector<StructurePrediction>> PredictionsFromFlags(
       "evaluate", options.frames.has_value() && !shard.is_part() ? static_cast<int64_t>(options.frames->size()) : -1,
       FLAGS_progress);
   options.on_progress = [&](int64_t structures) { progress.Add(structures); };
-  options.on_structure = std::move(on_structure);
-  options.on_prediction = std::move(on_prediction);
+  options.on_structure = std::move(hooks.on_structure);
+  options.on_prediction = std::move(hooks.on_prediction);
+  options.on_geometry = std::move(hooks.on_geometry);
   ASSIGN_OR_RETURN(std::vector<StructurePrediction> predictions, PredictInputs(models.potentials, inputs, options));
   progress.Finish();
   return predictions;
 }
 
-absl::Status WritePredictionsPart(const ToolRun& run, const Models& models, absl::Span<const std::string> inputs,
+absl::Status WritePredictionsPart(const ToolRun& run, const Models& models, absl::Span<const std::string> files,
                                   const EvaluateShard& shard, absl::Span<const StructurePrediction> predictions) {
-  std::vector<std::string> files = models.paths;
-  files.insert(files.end(), inputs.begin(), inputs.end());
-  ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PredictionsSchema().kind, files));
+  std::vector<std::string> made_from = models.paths;
+  made_from.insert(made_from.end(), files.begin(), files.end());
+  ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PredictionsSchema().kind, made_from));
   metadata["members"] = absl::StrCat(models.potentials.size());
   shard.Describe(&metadata);
   ASSIGN_OR_RETURN(metadata["selection"], Selection());

@@ -153,7 +153,7 @@ class Pipeline {
     chunk->status.assign(chunk->count, absl::OkStatus());
     pool_.For(chunk->count, 1, [&](int64_t begin, int64_t end, int worker) {
       for (int64_t s = begin; s < end; ++s) {
-        chunk->status[s] = Predict(chunk->items[s], &workers_[worker], &chunk->predictions[s]);
+        chunk->status[s] = Predict(chunk->items[s], worker, chunk->numbers[s], &chunk->predictions[s]);
         if (options_.on_prediction) chunk->outside[s] = workers_[worker].prediction.outside;
       }
     });
@@ -162,17 +162,18 @@ class Pipeline {
   }
 
  private:
-  absl::Status Predict(const SourceStructure& item, Worker* worker, StructurePrediction* result) const {
+  absl::Status Predict(const SourceStructure& item, int thread, int64_t number, StructurePrediction* result) {
+    Worker* const worker = &workers_[thread];
     const Structure& structure = item.structure;
     RETURN_IF_ERROR(species_map_.Map(structure, &worker->species));
     AtomicPrediction& p = worker->prediction;
-    const bool from_features = !options_.forces && !worker->predictor.needs_geometry();
+    const bool from_features = !options_.forces && !worker->predictor.needs_geometry() && !options_.on_geometry;
+    StructureGeometry geometry;
     if (from_features && !item.features32.empty()) {
       worker->predictor.PredictFromFeatures(item.features32, worker->species, &p);
     } else if (from_features && !item.features64.empty()) {
       worker->predictor.PredictFromFeatures(item.features64, worker->species, &p);
     } else {
-      StructureGeometry geometry;
       geometry.species = worker->species;
       geometry.position = structure.position;
       geometry.cell = structure.cell;
@@ -207,7 +208,7 @@ class Pipeline {
     if (num_models_ > 1) result->energy_spread = p.energy_spread;
     result->force_spread = p.force_spread;
     if (!p.outside.empty()) result->atoms_outside = std::accumulate(p.outside.begin(), p.outside.end(), int64_t{0});
-    return absl::OkStatus();
+    return options_.on_geometry ? options_.on_geometry(thread, number, geometry, result) : absl::OkStatus();
   }
 
   void Count(const ProfileScope& scope, int64_t atoms, int64_t pairs) const {
@@ -251,7 +252,7 @@ absl::StatusOr<std::vector<StructurePrediction>> PredictInputs(absl::Span<const 
   const bool repels =
       std::any_of(models.begin(), models.end(), [](const Potential& m) { return !m.repulsion.empty(); });
   ASSIGN_OR_RETURN(const std::vector<std::string> once,
-                   InputsOnce(inputs, models[0].descriptor, options.forces || repels));
+                   InputsOnce(inputs, models[0].descriptor, options.forces || repels || options.on_geometry));
   ChunkReader reader(models[0].descriptor, once, options);
   Pipeline pipeline(models, options);
   std::vector<StructurePrediction> predictions;

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "lib/descriptor/descriptor_derivatives.h"
 #include "lib/evaluation/structure_prediction.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/structure/structure.h"
@@ -36,6 +37,11 @@ struct PredictOptions {
   int shard = 1, num_shards = 1;
   // called with the number of structures done since the last call; may be empty
   std::function<void(int64_t structures)> on_progress;
+  // Adds to what was predicted for a structure; may be empty. Called by one of num_threads threads, number `thread`
+  // from 0, in any order. number: counted from 0 over all inputs. Features are then computed from positions.
+  std::function<absl::Status(int thread, int64_t number, const StructureGeometry& geometry,
+                             StructurePrediction* prediction)>
+      on_geometry;
   // Called for each chosen structure in the order of the inputs, from one thread; may be empty.
   std::function<absl::Status(const Structure& structure)> on_structure;
   // Called after it with what was predicted; may be empty.

@@ -251,6 +251,37 @@ TEST(PredictInputsTest, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(absl::IsNotFound(Predict(model, {"none.xyz"}).status()));
 }
 
+// What is added to a prediction sees the geometry, whatever the kind of input, and is in the result.
+TEST(PredictInputsTest, GeometryForWhatIsAdded) {
+  const Potential model = SmallTiO2Potential(3);
+  const std::string features = FeaturePath(model.descriptor);
+  for (const int threads : {1, 2}) {
+    for (const std::string& input : {std::string(kTio2), features}) {
+      PredictOptions options;
+      options.forces = false;
+      options.num_threads = threads;
+      options.frames = {1, 7, 402};
+      options.on_geometry = [threads](int thread, int64_t number, const StructureGeometry& geometry,
+                                      StructurePrediction* prediction) {
+        EXPECT_LT(thread, threads);
+        EXPECT_EQ(static_cast<int64_t>(geometry.species.size()), prediction->num_atoms);
+        EXPECT_GT(geometry.pairs.num_pairs(), 0);
+        prediction->energy_std = static_cast<double>(number);
+        return absl::OkStatus();
+      };
+      const auto found = Predict(model, {input}, options);
+      ASSERT_TRUE(found.ok()) << found.status();
+      ASSERT_EQ(found->size(), 3u);
+      EXPECT_EQ((*found)[1].energy_std, 7);
+      EXPECT_EQ((*found)[2].energy_std, 402);
+      options.on_geometry = [](int, int64_t number, const StructureGeometry&, StructurePrediction*) {
+        return number == 7 ? absl::InternalError("of 7") : absl::OkStatus();
+      };
+      EXPECT_EQ(Predict(model, {input}, options).status().message(), "of 7");
+    }
+  }
+}
+
 // Features do not hold the distances of a repulsion, which are found from positions.
 TEST(PredictInputsTest, ARepulsionIsInEveryKindOfInput) {
   Potential model = SmallTiO2Potential(3);

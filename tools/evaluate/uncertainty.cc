@@ -1,0 +1,99 @@
+#include "tools/evaluate/uncertainty.h"
+
+#include <gflags/gflags.h>
+
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/sha256.h"
+#include "lib/base/status_macros.h"
+#include "lib/evaluation/calibration.h"
+#include "lib/potential/model/task_options.h"
+#include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/flag_domain.h"
+#include "tools/common/run/given_flags.h"
+#include "tools/common/run/run_tool.h"
+
+DEFINE_string(uncertainty, "",
+              "File of tracin --mode=curvature for the model: predict standard deviations as well. Empty: none.");
+DEFINE_string(uncertainty_of, "energy",
+              "What --uncertainty is computed of: energy (of structures), atoms (energies of structures and of their "
+              "atoms), forces (energies of structures and force components), or all. Forces cost a gradient of all "
+              "parameters for each component.");
+
+namespace rutile {
+namespace {
+
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
+
+}  // namespace
+
+Uncertainty::Uncertainty(const Potential& potential, Curvature curvature)
+    : curvature_(std::move(curvature)), formulas_(potential, LossOptions(), TermWeights(), AngularMethod::kMoments) {}
+
+absl::StatusOr<std::unique_ptr<Uncertainty>> Uncertainty::FromFlags(const Models& models) {
+  if (FLAGS_uncertainty.empty()) {
+    RETURN_IF_ERROR(RefuseFlags("without --uncertainty", {"uncertainty_of"}));
+    return nullptr;
+  }
+  UncertaintyOptions options;
+  options.atoms = FLAGS_uncertainty_of == "atoms" || FLAGS_uncertainty_of == "all";
+  options.forces = FLAGS_uncertainty_of == "forces" || FLAGS_uncertainty_of == "all";
+  if (!options.atoms && !options.forces && FLAGS_uncertainty_of != "energy") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--uncertainty_of=", FLAGS_uncertainty_of, ": expected energy, atoms, forces or all"));
+  }
+  ASSIGN_OR_RETURN(Curvature curvature, ReadCurvature(FLAGS_uncertainty));
+  size_t member = 0;
+  while (member < models.potentials.size() && ModelDigest(models.potentials[member]) != curvature.model) ++member;
+  if (member == models.potentials.size()) {
+    if (models.potentials.size() == 1) {
+      RETURN_IF_ERROR(CheckCurvatureOf(curvature, models.potentials[0], models.names[0]));
+    }
+    return absl::InvalidArgumentError(absl::StrCat(FLAGS_uncertainty, ": is of none of the ", models.potentials.size(),
+                                                   " members of the committee: make one of a member with tracin "
+                                                   "--mode=curvature"));
+  }
+  const Potential& potential = models.potentials[member];
+  RETURN_IF_ERROR(CheckCurvatureOf(curvature, potential, models.names[member]));
+  if (potential.shape.has_messages()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(models.names[member], ": has --messages, and --uncertainty is for potentials of one layer alone"));
+  }
+  if (models.potentials.size() > 1) {
+    PrintMessage(
+        absl::StrCat("--uncertainty is that of ", models.names[member], "; predictions are the mean of the committee"));
+  }
+  auto result = absl::WrapUnique(new Uncertainty(potential, std::move(curvature)));
+  result->options_ = options;
+  for (int t = 0; t < ThreadsFromFlags(); ++t) {
+    result->workers_.push_back(std::make_unique<Worker>(result->formulas_, result->curvature_));
+  }
+  return result;
+}
+
+void Uncertainty::Add(int thread, const StructureGeometry& geometry, StructurePrediction* prediction,
+                      std::vector<double>* energy_row) {
+  Worker& worker = *workers_[thread];
+  worker.predictor.Predict(geometry, options_, &worker.found);
+  prediction->energy_std = worker.found.energy;
+  prediction->atom_energy_std = worker.found.atom_energy;
+  prediction->force_std = worker.found.force;
+  if (energy_row != nullptr) *energy_row = worker.found.energy_row;
+}
+
+void PrintCalibrations(absl::Span<const StructurePrediction> predictions) {
+  for (const Calibration& each : CalibrationsOf(predictions)) PrintMessage(DescribeCalibration(each));
+}
+
+absl::StatusOr<std::vector<std::string>> UncertaintySelection() {
+  std::vector<std::string> words;
+  if (FLAGS_uncertainty.empty()) return words;
+  ASSIGN_OR_RETURN(const std::string hash, Sha256HexOfFile(FLAGS_uncertainty));
+  words.push_back(absl::StrCat("--uncertainty=sha256:", hash.substr(0, 16)));
+  if (FlagGiven("uncertainty_of")) words.push_back(absl::StrCat("--uncertainty_of=", FLAGS_uncertainty_of));
+  return words;
+}
+
+}  // namespace rutile
