@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "lib/base/decimal.h"
 #include "lib/base/status_macros.h"
-#include "lib/evaluation/calibration.h"
+#include "lib/evaluation/deviation_check.h"
 #include "lib/evaluation/learning_curve.h"
 #include "lib/file/file.h"
 #include "lib/plot/html_report.h"
@@ -179,7 +179,7 @@ absl::Status AddErrorPlots(absl::Span<const StructurePrediction> predictions, Pi
 
 // Adds how errors compare with what was predicted of their sizes.
 absl::Status AddCalibrations(absl::Span<const StructurePrediction> predictions, Pictures* pictures) {
-  const std::vector<Calibration> calibrations = CalibrationsOf(predictions);
+  const std::vector<DeviationCheck> calibrations = DeviationChecksOf(predictions);
   if (calibrations.empty()) return absl::OkStatus();
   pictures->html()->AddSection("Uncertainty");
   HtmlTable table;
@@ -190,7 +190,7 @@ absl::Status AddCalibrations(absl::Span<const StructurePrediction> predictions, 
   table.columns = {{"quantity", "", true},   {"unit", "", true},       {"measure", "", true},
                    {"values", "", false},    {"RMSE", "", false},      {"deviation", "rms", false},
                    {"within 1", "%", false}, {"within 2", "%", false}, {"correlation", "", false}};
-  for (const Calibration& c : calibrations) {
+  for (const DeviationCheck& c : calibrations) {
     table.rows.push_back({c.quantity, c.unit, c.measure, absl::StrCat(c.count), Decimal(c.rmse, 4),
                           Decimal(c.rms_deviation, 4), Decimal(100 * c.within_1, 1), Decimal(100 * c.within_2, 1),
                           Decimal(c.correlation, 2)});
@@ -200,11 +200,11 @@ absl::Status AddCalibrations(absl::Span<const StructurePrediction> predictions, 
     std::vector<Curve> curves;
     LearningCurveOptions options;
     double low = 0, high = 0;
-    for (const Calibration& c : calibrations) {
+    for (const DeviationCheck& c : calibrations) {
       if (c.quantity != quantity) continue;
       Curve curve;
       curve.name = c.measure;
-      for (const CalibrationBin& bin : c.bins) {
+      for (const DeviationBin& bin : c.bins) {
         curve.x.push_back(bin.deviation);
         curve.y.push_back(bin.error);
       }

@@ -123,10 +123,11 @@ uncertain="$evaluate --uncertainty=body.safetensors --uncertainty_of=atoms"
 succeeds $uncertain --output_dir=body_out body/last.safetensors t.extxyz
 succeeds $cache --cutoff=5 --output=n.safetensors t.extxyz
 succeeds $uncertain --output_dir=cached_out body/last.safetensors n.safetensors
-cmp <(column 'energy_std[meV/atom]' body_out/predictions.tsv) <(column 'energy_std[meV/atom]' cached_out/predictions.tsv) ||
-  fail "from neighbors"
+cmp <(column 'energy_std[meV/atom]' body_out/predictions.tsv) \
+  <(column 'energy_std[meV/atom]' cached_out/predictions.tsv) || fail "from neighbors"
 succeeds $train $body --messages=2 --output_dir=two s.extxyz
-expect_error 1 'has --messages' $curvature --output=no two/checkpoints/last.safetensors
+succeeds $curvature --output=two.safetensors two/checkpoints/last.safetensors
+succeeds $evaluate --uncertainty=two.safetensors --uncertainty_of=atoms --output_dir=two_out two/last.safetensors t.extxyz
 makes_nothing no.extxyz 'has --messages' $select --select_by=farthest --select_output=no.extxyz two/last.safetensors \
   pool.extxyz
 

@@ -6,9 +6,9 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
-#include "lib/base/sha256.h"
 #include "lib/base/status_macros.h"
-#include "lib/evaluation/calibration.h"
+#include "lib/evaluation/deviation_check.h"
+#include "lib/file/sha256.h"
 #include "lib/potential/model/task_options.h"
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/flag_domain.h"
@@ -57,10 +57,6 @@ absl::StatusOr<std::unique_ptr<Uncertainty>> Uncertainty::FromFlags(const Models
   }
   const Potential& potential = models.potentials[member];
   RETURN_IF_ERROR(CheckCurvatureOf(curvature, potential, models.names[member]));
-  if (potential.shape.has_messages()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(models.names[member], ": has --messages, and --uncertainty is for potentials of one layer alone"));
-  }
   if (models.potentials.size() > 1) {
     PrintMessage(
         absl::StrCat("--uncertainty is that of ", models.names[member], "; predictions are the mean of the committee"));
@@ -84,7 +80,7 @@ void Uncertainty::Add(int thread, const StructureGeometry& geometry, StructurePr
 }
 
 void PrintCalibrations(absl::Span<const StructurePrediction> predictions) {
-  for (const Calibration& each : CalibrationsOf(predictions)) PrintMessage(DescribeCalibration(each));
+  for (const DeviationCheck& each : DeviationChecksOf(predictions)) PrintMessage(DescribeDeviationCheck(each));
 }
 
 absl::StatusOr<std::vector<std::string>> UncertaintySelection() {

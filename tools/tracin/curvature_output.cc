@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "lib/base/file.h"
 #include "lib/base/status_macros.h"
-#include "lib/evaluation/calibration.h"
+#include "lib/evaluation/deviation_check.h"
+#include "lib/file/file.h"
 #include "lib/potential/data/structure_list.h"
 #include "lib/potential/influence/curvature_file.h"
 #include "tools/common/run/run_tool.h"
@@ -25,11 +25,11 @@ void Describe(const char* quantity, const char* unit, double scale, const Errors
   std::vector<double> error = errors.error, deviation = errors.deviation;
   for (double& each : error) each *= scale;
   for (double& each : deviation) each *= scale;
-  Calibration found = CalibrationOf(error, deviation);
+  DeviationCheck found = CheckDeviations(error, deviation);
   found.quantity = quantity;
   found.unit = unit;
   found.measure = "uncertainty";
-  lines->push_back(DescribeCalibration(found));
+  lines->push_back(DescribeDeviationCheck(found));
 }
 
 }  // namespace

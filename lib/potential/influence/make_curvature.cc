@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
-#include "lib/base/parallel_for.h"
 #include "lib/base/status_macros.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/potential/influence/gauss_newton.h"
 #include "lib/potential/model/learned_labels.h"
 

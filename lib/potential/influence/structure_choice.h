@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "lib/base/parallel_for.h"
+#include "lib/machine/parallel_for.h"
 
 namespace rutile {
 

@@ -211,9 +211,7 @@ TEST(UncertaintyTest, OfNetworksIsTheDefinition) {
 }
 
 // Gradients of atoms' energies are differences, and add up to those of the structure.
-TEST(UncertaintyTest, AtomsAddUp) {
-  const AtomicData data = AwkwardStructures();
-  const Potential potential = AwkwardPotential({5, 4}, Activation::kTanh);
+void ExpectAtomsAddUp(const AtomicData& data, const Potential& potential) {
   const int64_t p = potential.shape.num_parameters(), s = 2, n = data.num_atoms(s);
   const GradientFormulas formulas(potential, LossOptions(), TermWeights(), AngularMethod::kMoments);
   GradientRows rows(formulas);
@@ -245,6 +243,15 @@ TEST(UncertaintyTest, AtomsAddUp) {
     rows.Gradient(slopes, absl::MakeSpan(whole));  // after the atoms, which must not disturb it
     EXPECT_LT(RelativeDifference(sum, whole), 1e-12);
   }
+}
+
+TEST(UncertaintyTest, AtomsAddUp) {
+  const AtomicData data = AwkwardStructures();
+  const Potential potential = AwkwardPotential({5, 4}, Activation::kTanh);
+  const int64_t p = potential.shape.num_parameters();
+  ExpectAtomsAddUp(data, potential);
+  // Of two layers, what neighbors send is part of an atom's energy.
+  for (const int messages : {0, 2}) ExpectAtomsAddUp(AwkwardStructures(AwkwardMoments()), AwkwardManyBody(messages));
   const auto made = MakeCurvature(potential, data, data, {}, PointOf(potential, {1}), {{0, p}}, Options(0));
   ASSERT_TRUE(made.ok());
   const StructureUncertainty alone = Predict(potential, made->curvature, data, 0, {true, false, 1});

@@ -1,4 +1,4 @@
-#include "lib/evaluation/calibration.h"
+#include "lib/evaluation/deviation_check.h"
 
 #include <algorithm>
 #include <cmath>
@@ -27,9 +27,9 @@ struct Pairs {
 double Root(double sum, int64_t count) { return std::sqrt(sum / static_cast<double>(count)); }
 
 void AppendIfAny(const Pairs& pairs, const char* quantity, const char* unit, const char* measure,
-                 std::vector<Calibration>* to) {
+                 std::vector<DeviationCheck>* to) {
   if (pairs.error.empty()) return;
-  to->push_back(CalibrationOf(pairs.error, pairs.deviation));
+  to->push_back(CheckDeviations(pairs.error, pairs.deviation));
   to->back().quantity = quantity;
   to->back().unit = unit;
   to->back().measure = measure;
@@ -37,10 +37,10 @@ void AppendIfAny(const Pairs& pairs, const char* quantity, const char* unit, con
 
 }  // namespace
 
-Calibration CalibrationOf(absl::Span<const double> error, absl::Span<const double> deviation) {
+DeviationCheck CheckDeviations(absl::Span<const double> error, absl::Span<const double> deviation) {
   CHECK_EQ(error.size(), deviation.size());
   CHECK(!error.empty());
-  Calibration found;
+  DeviationCheck found;
   const auto n = static_cast<int64_t>(error.size());
   found.count = n;
   double errors = 0, deviations = 0, mean_error = 0, mean_deviation = 0;
@@ -82,7 +82,7 @@ Calibration CalibrationOf(absl::Span<const double> error, absl::Span<const doubl
   return found;
 }
 
-std::vector<Calibration> CalibrationsOf(absl::Span<const StructurePrediction> predictions) {
+std::vector<DeviationCheck> DeviationChecksOf(absl::Span<const StructurePrediction> predictions) {
   Pairs energy, force, energy_spread, force_spread;
   for (const StructurePrediction& p : predictions) {
     const double milli_per_atom = kMilli / static_cast<double>(p.num_atoms);
@@ -96,7 +96,7 @@ std::vector<Calibration> CalibrationsOf(absl::Span<const StructurePrediction> pr
       if (!p.force_spread.empty()) force_spread.Add(component, p.force_spread[c / 3] / std::sqrt(3.0));
     }
   }
-  std::vector<Calibration> found;
+  std::vector<DeviationCheck> found;
   AppendIfAny(energy, "energy", "meV/atom", "uncertainty", &found);
   AppendIfAny(energy_spread, "energy", "meV/atom", "spread", &found);
   AppendIfAny(force, "force", "eV/Å", "uncertainty", &found);
@@ -104,7 +104,7 @@ std::vector<Calibration> CalibrationsOf(absl::Span<const StructurePrediction> pr
   return found;
 }
 
-std::string DescribeCalibration(const Calibration& c) {
+std::string DescribeDeviationCheck(const DeviationCheck& c) {
   return absl::StrFormat(
       "%s: rmse %.4g %s, root mean square %s %.4g; %.1f %% of %d errors are within it and %.1f %% within twice it "
       "(normal: 68.3 and 95.4); correlation with |error| %.2f",

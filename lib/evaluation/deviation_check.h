@@ -1,9 +1,9 @@
 // Compares the sizes of errors with the standard deviations that were predicted for them.
 //
-//   for (const Calibration& each : CalibrationsOf(predictions)) LOG(INFO) << DescribeCalibration(each);
+//   for (const DeviationCheck& each : DeviationChecksOf(predictions)) LOG(INFO) << DescribeDeviationCheck(each);
 
-#ifndef RUTILE_LIB_EVALUATION_CALIBRATION_H_
-#define RUTILE_LIB_EVALUATION_CALIBRATION_H_
+#ifndef RUTILE_LIB_EVALUATION_DEVIATION_CHECK_H_
+#define RUTILE_LIB_EVALUATION_DEVIATION_CHECK_H_
 
 #include <cstdint>
 #include <string>
@@ -15,11 +15,11 @@
 namespace rutile {
 
 // Errors with similar standard deviations.
-struct CalibrationBin {
+struct DeviationBin {
   double deviation = 0, error = 0;  // roots of the mean squares
 };
 
-struct Calibration {
+struct DeviationCheck {
   std::string quantity;  // "energy", of structures, or "force", of components
   std::string unit;      // of errors and deviations
   std::string measure;   // "uncertainty", or "spread" of a committee
@@ -27,21 +27,21 @@ struct Calibration {
   double rmse = 0, rms_deviation = 0;
   double correlation = 0;  // Pearson's, of |error| and deviation; NaN if one of them does not vary
   double within_1 = 0,
-         within_2 = 0;  // shares of errors below one and two deviations; of a normal distribution .683, .954
-  std::vector<CalibrationBin> bins;  // at most 10 of equal numbers of errors, by deviation
+         within_2 = 0;             // shares of errors below one and two deviations; of a normal distribution .683, .954
+  std::vector<DeviationBin> bins;  // at most 10 of equal numbers of errors, by deviation
 };
 
 // Fills all but the names. error, deviation: [n], n > 0.
-Calibration CalibrationOf(absl::Span<const double> error, absl::Span<const double> deviation);
+DeviationCheck CheckDeviations(absl::Span<const double> error, absl::Span<const double> deviation);
 
 // Returns what can be compared: energies per atom in meV and force components in eV/Angstrom, with their uncertainties
 // and spreads. A component of a force has a third of its atom's mean square spread. Values that are not finite are left
 // out.
-std::vector<Calibration> CalibrationsOf(absl::Span<const StructurePrediction> predictions);
+std::vector<DeviationCheck> DeviationChecksOf(absl::Span<const StructurePrediction> predictions);
 
 // Returns a line: "energy: rmse 5.1 meV/atom, uncertainty 4.8 in the root mean square; ...".
-std::string DescribeCalibration(const Calibration& calibration);
+std::string DescribeDeviationCheck(const DeviationCheck& calibration);
 
 }  // namespace rutile
 
-#endif  // RUTILE_LIB_EVALUATION_CALIBRATION_H_
+#endif  // RUTILE_LIB_EVALUATION_DEVIATION_CHECK_H_

@@ -1,4 +1,4 @@
-#include "lib/evaluation/calibration.h"
+#include "lib/evaluation/deviation_check.h"
 
 #include <cmath>
 #include <limits>
@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(CalibrationTest, ByHand) {
-  const Calibration found = CalibrationOf({1, -2, 3, -4}, {2, 2, 1, 4});
+  const DeviationCheck found = CheckDeviations({1, -2, 3, -4}, {2, 2, 1, 4});
   EXPECT_EQ(found.count, 4);
   EXPECT_DOUBLE_EQ(found.rmse, std::sqrt(30.0 / 4));
   EXPECT_DOUBLE_EQ(found.rms_deviation, 2.5);
@@ -34,14 +34,14 @@ TEST(CalibrationTest, BinsHaveAllErrors) {
     deviation.push_back((k * 7) % 25 + 1);
     error.push_back(2 * deviation.back());
   }
-  const Calibration found = CalibrationOf(error, deviation);
+  const DeviationCheck found = CheckDeviations(error, deviation);
   ASSERT_EQ(found.bins.size(), 10u);
   for (size_t b = 0; b < found.bins.size(); ++b) {
     EXPECT_DOUBLE_EQ(found.bins[b].error, 2 * found.bins[b].deviation);
     EXPECT_TRUE(b == 0 || found.bins[b].deviation > found.bins[b - 1].deviation);
   }
   EXPECT_DOUBLE_EQ(found.correlation, 1);
-  EXPECT_TRUE(std::isnan(CalibrationOf({1}, {2}).correlation));
+  EXPECT_TRUE(std::isnan(CheckDeviations({1}, {2}).correlation));
 }
 
 TEST(CalibrationTest, OfPredictions) {
@@ -57,7 +57,7 @@ TEST(CalibrationTest, OfPredictions) {
   bare.num_atoms = 1;
   bare.reference_energy = std::numeric_limits<double>::quiet_NaN();
   bare.energy_std = 1;
-  const std::vector<Calibration> found = CalibrationsOf({p, bare});
+  const std::vector<DeviationCheck> found = DeviationChecksOf({p, bare});
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].quantity, "energy");
   EXPECT_EQ(found[0].measure, "uncertainty");
@@ -68,9 +68,9 @@ TEST(CalibrationTest, OfPredictions) {
   EXPECT_EQ(found[1].measure, "spread");
   EXPECT_EQ(found[1].count, 6);
   EXPECT_NEAR(found[1].rms_deviation, std::sqrt(2.5), 1e-12);
-  EXPECT_THAT(DescribeCalibration(found[0]),
+  EXPECT_THAT(DescribeDeviationCheck(found[0]),
               HasSubstr("energy: rmse 2 meV/atom, root mean square uncertainty 1; 0.0 % of 1 errors"));
-  EXPECT_TRUE(CalibrationsOf({bare}).empty());
+  EXPECT_TRUE(DeviationChecksOf({bare}).empty());
 }
 
 }  // namespace
