@@ -127,7 +127,8 @@ cmp <(column 'energy_std[meV/atom]' body_out/predictions.tsv) \
   <(column 'energy_std[meV/atom]' cached_out/predictions.tsv) || fail "from neighbors"
 succeeds $train $body --messages=2 --output_dir=two s.extxyz
 succeeds $curvature --output=two.safetensors two/checkpoints/last.safetensors
-succeeds $evaluate --uncertainty=two.safetensors --uncertainty_of=atoms --output_dir=two_out two/last.safetensors t.extxyz
+succeeds $evaluate --uncertainty=two.safetensors --uncertainty_of=atoms --output_dir=two_out two/last.safetensors \
+  t.extxyz
 makes_nothing no.extxyz 'has --messages' $select --select_by=farthest --select_output=no.extxyz two/last.safetensors \
   pool.extxyz
 
