@@ -36,6 +36,7 @@ absl::StatusOr<std::optional<DescriptorOptions>> RecordedDescriptor(const Tensor
 
 absl::StatusOr<RecordedInputs> ReadRecordedInputs(absl::Span<const std::string> inputs) {
   RecordedInputs result;
+  bool same_labels = true;
   for (const std::string& path : inputs) {
     if (!LooksLikeTensorFile(path)) continue;
     ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(path));
@@ -50,7 +51,12 @@ absl::StatusOr<RecordedInputs> ReadRecordedInputs(absl::Span<const std::string> 
       result.descriptor = descriptor;
       result.descriptor_path = path;
     }
-    if (!result.path.empty()) continue;
+    const LabelKeys label_keys = LabelKeysOf(file.metadata);
+    if (!result.path.empty()) {
+      same_labels = same_labels && label_keys == result.label_keys;
+      continue;
+    }
+    result.label_keys = label_keys;
     const auto value = [&](const char* key) {
       const auto found = file.metadata.find(key);
       return found == file.metadata.end() ? std::string() : found->second;
@@ -60,6 +66,7 @@ absl::StatusOr<RecordedInputs> ReadRecordedInputs(absl::Span<const std::string> 
     result.weight_key = value("weight_key");
     ASSIGN_OR_RETURN(result.atomic_energies, AtomicEnergiesOf(file));
   }
+  if (!same_labels) result.label_keys.clear();
   return result;
 }
 

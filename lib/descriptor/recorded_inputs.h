@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lib/descriptor/descriptor_options.h"
+#include "lib/structure/label_keys.h"
 #include "lib/tensorfile/tensor_file.h"
 
 namespace rutile {
@@ -25,6 +26,7 @@ struct RecordedInputs {
   std::string descriptor_path;
   std::string config_key, weight_key;         // of the first file of neighbors
   std::map<uint8_t, double> atomic_energies;  // eV, of the first file of neighbors
+  LabelKeys label_keys;                       // of the files of neighbors, if all have the same
 };
 
 // Reads the records of those inputs that are files of neighbors. INVALID_ARGUMENT for a tensor file of another kind,

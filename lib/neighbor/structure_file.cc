@@ -43,6 +43,8 @@ const std::vector<MetadataRule>& CommonMetadata() {
       {"config_key", true, "the key of a frame whose value is its config type"},
       {"weight_key", false, "the key of a frame whose value is its weight, when there are weights"},
       {"atomic_energies", false, "JSON {symbol: eV}, when they were given"},
+      {"energy_key", false,
+       "with `force_key`, `stress_key`, `virial_key`, `runner_units`, `xsf_forces`: flags by which labels were read"},
       {"structures_sha256", false, "of elements, positions, cells and periodicity: the same for the same structures"},
       {"units", true, "Å, eV, eV/Å, eV/Å³"},
   };

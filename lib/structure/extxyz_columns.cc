@@ -29,8 +29,10 @@ void ExtxyzColumns::SetPlain() {
   ignore_rest_ = true;
 }
 
-absl::Status ExtxyzColumns::Set(absl::string_view properties, absl::string_view force_key) {
-  if (!ignore_rest_ && properties == properties_ && force_key == force_key_) return absl::OkStatus();
+absl::Status ExtxyzColumns::Set(absl::string_view properties, absl::string_view force_key, absl::string_view recorded) {
+  if (!ignore_rest_ && properties == properties_ && force_key == force_key_ && recorded == recorded_) {
+    return absl::OkStatus();
+  }
   const std::vector<absl::string_view> parts = absl::StrSplit(properties, ':');
   std::vector<Column> columns;
   std::vector<absl::string_view> types;
@@ -76,6 +78,7 @@ absl::Status ExtxyzColumns::Set(absl::string_view properties, absl::string_view 
   if (!force_key.empty()) {
     force = find(force_key, "RI", 3);
   } else {
+    if (!recorded.empty()) force = find(recorded, "RI", 3);
     for (absl::string_view key : kForceKeys) {
       if (force < 0) force = find(key, "RI", 3);
     }
@@ -98,6 +101,7 @@ absl::Status ExtxyzColumns::Set(absl::string_view properties, absl::string_view 
   columns_ = std::move(columns);
   properties_ = std::string(properties);
   force_key_ = std::string(force_key);
+  recorded_ = std::string(recorded);
   has_force_ = force >= 0;
   ignore_rest_ = false;
   return absl::OkStatus();

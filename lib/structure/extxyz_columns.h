@@ -21,8 +21,9 @@ class ExtxyzColumns {
   void SetPlain();
 
   // Sets the layout from Properties such as "species:S:1:pos:R:3:forces:R:3". `force_key` names the column of forces;
-  // if it is empty, the first of kForceKeys is used. INVALID_ARGUMENT, whose message gives no file or line.
-  absl::Status Set(absl::string_view properties, absl::string_view force_key);
+  // if it is empty, `recorded` is tried, unless empty, and then the first of kForceKeys. INVALID_ARGUMENT, whose
+  // message gives no file or line.
+  absl::Status Set(absl::string_view properties, absl::string_view force_key, absl::string_view recorded = "");
 
   bool has_force() const { return has_force_; }
   // Name of the column of forces; "" if there is none.
@@ -51,7 +52,7 @@ class ExtxyzColumns {
   };
 
   std::string properties_;
-  std::string force_key_;
+  std::string force_key_, recorded_;
   std::vector<Column> columns_;
   bool has_force_ = false;
   bool has_other_forces_ = false;

@@ -20,6 +20,7 @@
 #include "lib/structure/key_conflicts.h"
 #include "lib/structure/missing_labels.h"
 #include "lib/structure/parse_number.h"
+#include "lib/structure/unrecorded_names.h"
 
 namespace rutile {
 namespace {
@@ -44,16 +45,28 @@ class ExtxyzReader : public FrameReader {
  public:
   ExtxyzReader(LineReader lines, const StructureReaderOptions& options)
       : FrameReader(std::move(lines)), options_(options) {
-    const auto names = [](const std::string& key, absl::Span<const absl::string_view> defaults) {
+    const auto names = [](const std::string& key, absl::Span<const absl::string_view> defaults,
+                          const std::string& recorded = "") {
       if (!key.empty()) return std::vector<std::string>{key};
-      return std::vector<std::string>(defaults.begin(), defaults.end());
+      std::vector<std::string> names;
+      if (!recorded.empty()) names.push_back(recorded);
+      for (const absl::string_view name : defaults) {
+        if (name != recorded) names.emplace_back(name);
+      }
+      return names;
     };
+    if (!options_.energy_key.empty()) options_.recorded.energy.clear();
+    if (!options_.force_key.empty()) options_.recorded.force.clear();
+    if (!options_.stress_key.empty() || !options_.virial_key.empty()) {
+      options_.recorded.stress.clear();
+      options_.recorded.virial.clear();
+    }
     names_[kLattice] = names("", kLatticeKeys);
     names_[kProperties] = names("", kPropertiesKeys);
     names_[kPbc] = names("", kPbcKeys);
-    names_[kEnergy] = names(options.energy_key, kEnergyKeys);
-    names_[kStress] = names(options.stress_key, kStressKeys);
-    names_[kVirial] = names(options.virial_key, kVirialKeys);
+    names_[kEnergy] = names(options.energy_key, kEnergyKeys, options_.recorded.energy);
+    names_[kStress] = names(options.stress_key, kStressKeys, options_.recorded.stress);
+    names_[kVirial] = names(options.virial_key, kVirialKeys, options_.recorded.virial);
     role_.fill(-1);
   }
 
@@ -98,7 +111,8 @@ class ExtxyzReader : public FrameReader {
     RETURN_IF_ERROR(FindRoles());
     const auto& pairs = comment_.pairs();
     if (role_[kProperties] >= 0) {
-      const absl::Status status = columns_.Set(pairs[role_[kProperties]].second, options_.force_key);
+      const absl::Status status =
+          columns_.Set(pairs[role_[kProperties]].second, options_.force_key, options_.recorded.force);
       if (!status.ok()) return Error(status.message());
     } else {
       columns_.SetPlain();
@@ -111,9 +125,13 @@ class ExtxyzReader : public FrameReader {
       if (!energy.has_value()) return Error(key, ": ", WhyNoNumber(value), ", expected an energy in eV");
       structure->energy = *energy;
       structure->energy_key.assign(key.data(), key.size());
+      unrecorded_.Count(UnrecordedNames::kEnergy, options_.recorded.energy, key);
       CompareEnergies(*energy);
     }
     structure->force_key.assign(columns_.force_name().data(), columns_.force_name().size());
+    if (columns_.has_force()) {
+      unrecorded_.Count(UnrecordedNames::kForces, options_.recorded.force, columns_.force_name());
+    }
     NoteMissingLabels();
     RETURN_IF_ERROR(ReadStress(structure));
     info_.clear();
@@ -210,12 +228,21 @@ class ExtxyzReader : public FrameReader {
       used_stress_ = used_virial_ = false;
       return absl::OkStatus();
     }
-    const bool virial_first = !options_.virial_key.empty() && options_.stress_key.empty() && role_[kVirial] >= 0;
+    const auto is_named = [&](Role role, const std::string& name) {
+      return !name.empty() && role_[role] >= 0 && keys_[role_[role]] == name;
+    };
+    const bool virial_first =
+        (is_named(kVirial, options_.virial_key) && options_.stress_key.empty()) ||
+        (is_named(kVirial, options_.recorded.virial) && !is_named(kStress, options_.recorded.stress));
     used_stress_ = role_[kStress] >= 0 && !virial_first;
     used_virial_ = !used_stress_ && role_[kVirial] >= 0;
     if (!used_stress_ && !used_virial_) return absl::OkStatus();
     const Role role = used_stress_ ? kStress : kVirial;
     const auto& [key, value] = comment_.pairs()[role_[role]];
+    const LabelNames& recorded = options_.recorded;
+    if (!recorded.stress.empty() || key != recorded.virial) {
+      unrecorded_.Count(UnrecordedNames::kStress, recorded.stress.empty() ? recorded.virial : recorded.stress, key);
+    }
     Matrix3 m;
     const absl::StatusOr<int> count = ParseTensor(value, &m);
     if (!IsTensor(count)) {
@@ -332,6 +359,8 @@ class ExtxyzReader : public FrameReader {
       options_.on_warning(message);
     }
     missing_ = MissingLabels();
+    for (const std::string& message : unrecorded_.Messages(lines().path(), num_frames_)) options_.on_warning(message);
+    unrecorded_ = UnrecordedNames();
   }
 
   StructureReaderOptions options_;
@@ -349,6 +378,7 @@ class ExtxyzReader : public FrameReader {
   int64_t num_frames_ = 0;
   KeyConflicts conflicts_;
   MissingLabels missing_;
+  UnrecordedNames unrecorded_;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace rutile {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::StartsWith;
@@ -322,6 +323,39 @@ TEST(ExtxyzReaderTest, WarnsOfLabelsUnderOtherNames) {
       Warnings(One("energy=-1 dft_energy=-1"), options),
       ElementsAre("f: 1 of 1 frames have no energy named E, as --energy_key asks for, but keys of similar names: "
                   "dft_energy in 1, energy in 1; --energy_key=dft_energy reads that"));
+}
+
+// Names under which a model's training data were read come before the usual ones, where a frame has them.
+TEST(ExtxyzReaderTest, RecordedNames) {
+  StructureReaderOptions options;
+  options.recorded = {"E", "f", "", "v"};
+  const std::string both = absl::StrCat("1\n", kCell,
+                                        "E=7 REF_energy=1 stress=\"9 9 9 9 9 9\" v=\"-120 0 0 0 0 0\" "
+                                        "Properties=species:S:1:pos:R:3:forces:R:3:f:R:3\nO 0 0 0 1 2 3 4 5 6\n");
+  const Structure s = Frame(both, options);
+  EXPECT_EQ(s.energy, 7);
+  EXPECT_EQ(s.energy_key, "E");
+  EXPECT_THAT(s.force, ElementsAre(4, 5, 6));
+  EXPECT_THAT(*s.stress, ElementsAre(1, 0, 0, 0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(s.info, ElementsAre(Pair("REF_energy", "1"), Pair("stress", "9 9 9 9 9 9")));
+  EXPECT_THAT(Warnings(both, options),
+              ElementsAre(HasSubstr("E=7, but REF_energy=1"), HasSubstr("f=(4 5 6), but forces=(1 2 3)")));
+  const std::string usual = absl::StrCat("1\n", kCell,
+                                         "energy=1 stress=\"9 9 9 0 0 0\" Properties=species:S:1:pos:R:3:forces:R:3\n"
+                                         "O 0 0 0 1 2 3\n");
+  EXPECT_EQ(Frame(usual, options).energy, 1);
+  EXPECT_THAT(Frame(usual, options).force, ElementsAre(1, 2, 3));
+  EXPECT_EQ((*Frame(usual, options).stress)[0], 9);
+  EXPECT_THAT(Warnings(usual + One("E=-1"), options),
+              ElementsAre(HasSubstr("1 of 2 frames have no E, the energy that the model learned from; energy is read"),
+                          HasSubstr("1 of 2 frames have no f, the forces"),
+                          HasSubstr("1 of 2 frames have no v, the stress that the model learned from; stress is")));
+  // A key that is asked for is the only one.
+  options.energy_key = "REF_energy";
+  options.stress_key = "stress";
+  EXPECT_EQ(Frame(both, options).energy, 1);
+  EXPECT_EQ((*Frame(both, options).stress)[0], 9);
+  EXPECT_FALSE(Frame(One("E=-1"), options).energy.has_value());
 }
 
 // ASE 3.19 and 3.20 wrote numbers and arrays so.

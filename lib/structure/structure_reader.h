@@ -23,6 +23,11 @@ enum class RunnerUnits { kUnknown, kAngstromEv, kBohrHartree };
 // has them and aenet does not write them, else eV/Angstrom.
 enum class XsfForces { kAuto, kEv, kHartree };
 
+// Names of labels in extended XYZ; "" for none.
+struct LabelNames {
+  std::string energy, force, stress, virial;
+};
+
 // Which names hold the labels, and where warnings go.
 struct StructureReaderOptions {
   // Keys of extended XYZ. If empty, the usual names are tried in the order that docs/formats.md lists, and the first
@@ -31,6 +36,9 @@ struct StructureReaderOptions {
   std::string force_key;
   std::string stress_key;  // eV/Angstrom^3, positive in tension
   std::string virial_key;  // eV; stress = -virial / volume. Given without stress_key, it takes precedence over a stress
+  // Names that are tried before the usual ones, for labels that no key above names: those under which a model's
+  // training data were read. A frame that lacks one is read by the usual names, with a warning that counts such frames.
+  LabelNames recorded;
   RunnerUnits runner_units = RunnerUnits::kUnknown;
   XsfForces xsf_forces = XsfForces::kAuto;
   // Receives warnings about doubtful input, as "path:line: found, what was made of it, remedy", once for all frames of

@@ -105,7 +105,8 @@ absl::Status RunCacheNeighbors(const ToolRun& run) {
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(run.args));
 
-  ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, NeighborSchema().kind, inputs));
+  ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, NeighborSchema().kind, inputs));
+  DescribeLabelKeys({}, inputs, &metadata);
   ProgressBar progress("cache-neighbors", /*total=*/-1, ProgressFromFlags());
   options.on_progress = [&](int64_t structures) { progress.Add(structures); };
   StreamCheck check(&options);

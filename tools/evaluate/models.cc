@@ -16,6 +16,7 @@
 #include "lib/structure/element.h"
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/tensor_reader.h"
+#include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
 
 namespace rutile {
@@ -64,6 +65,26 @@ void SayIfOfSubset(absl::string_view path, const Metadata& metadata) {
   if (subset == metadata.end()) return;
   PrintMessage(absl::StrCat(path, ": learned from a part of its training set, subset ", subset->second,
                             " of a plan (train --subset)"));
+}
+
+absl::StatusOr<LabelKeys> RecordedLabels(const Models& models) {
+  const LabelKeys first = LabelKeysOf(models.potentials[0].metadata);
+  for (size_t m = 1; m < models.potentials.size(); ++m) {
+    const LabelKeys other = LabelKeysOf(models.potentials[m].metadata);
+    for (const absl::string_view label_key : kLabelKeyNames) {
+      const std::string name(label_key);
+      const auto text = [&](const LabelKeys& keys) {
+        const auto found = keys.find(name);
+        return found == keys.end() ? absl::StrCat("the default of --", name)
+                                   : absl::StrCat("--", name, "=", found->second);
+      };
+      if (FlagGiven(name.c_str()) || text(first) == text(other)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(models.names[m], ": learned from labels of ", text(other),
+                                                     ", and ", models.names[0], " of ", text(first),
+                                                     ": say by that flag which labels to compare with"));
+    }
+  }
+  return first;
 }
 
 void DescribeSubset(const Models& models, Metadata* metadata) {

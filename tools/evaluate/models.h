@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/potential/model/potential_file.h"
+#include "lib/structure/label_keys.h"
 #include "lib/tensorfile/tensor_file.h"
 
 namespace rutile {
@@ -29,6 +30,9 @@ absl::StatusOr<Models> ReadModels(const std::string& argument);
 void WarnOfUnfinishedRun(absl::string_view path, const Metadata& metadata);
 // Says so if the model learned from a subset of the training examples of its run.
 void SayIfOfSubset(absl::string_view path, const Metadata& metadata);
+// Returns by which names and units the labels of the training data were read, as all models record it. INVALID_ARGUMENT
+// naming two models that differ in one that no flag of this command gives.
+absl::StatusOr<LabelKeys> RecordedLabels(const Models& models);
 // Copies what a single model says of its subset into the metadata of its predictions, by which tracin --lds finds them.
 void DescribeSubset(const Models& models, Metadata* metadata);
 

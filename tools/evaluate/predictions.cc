@@ -46,10 +46,22 @@ absl::StatusOr<std::vector<int64_t>> FramesFromFlags(const Models& models, absl:
   return std::move(found.numbers);
 }
 
+bool AreTensorFiles(absl::Span<const std::string> inputs) {
+  return std::all_of(inputs.begin(), inputs.end(), [](const std::string& path) { return LooksLikeTensorFile(path); });
+}
+
 absl::StatusOr<PredictOptions> PredictOptionsFromFlags(const Models& models, absl::Span<const std::string> inputs,
                                                        const EvaluateShard& shard) {
   PredictOptions options;
   ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
+  if (!AreTensorFiles(inputs)) {
+    ASSIGN_OR_RETURN(const LabelKeys recorded, RecordedLabels(models));
+    const std::string taken = TakeRecordedLabels(recorded, &options.reader);
+    if (!taken.empty()) {
+      PrintMessage(absl::StrCat("labels are read as those that the model learned from, by ", taken,
+                                ", where a frame has them; these flags choose others"));
+    }
+  }
   options.num_threads = ThreadsFromFlags();
   options.forces = FLAGS_forces;
   options.config_type = FLAGS_config_type;
@@ -104,7 +116,7 @@ absl::StatusOr<std::vector<StructurePrediction>> PredictionsFromFlags(const Mode
     if (!merged.selection.empty()) PrintMessage(absl::StrCat("the predictions were made with ", merged.selection));
     return std::move(merged.predictions);
   }
-  if (std::all_of(inputs.begin(), inputs.end(), [](const std::string& path) { return LooksLikeTensorFile(path); })) {
+  if (AreTensorFiles(inputs)) {
     RETURN_IF_ERROR(RefuseStructureReaderFlags("on files that were made from structures"));
   }
   ASSIGN_OR_RETURN(PredictOptions options, PredictOptionsFromFlags(models, inputs, shard));

@@ -75,7 +75,8 @@ absl::Status RunFeaturize(const ToolRun& run) {
   ASSIGN_OR_RETURN(const Precision precision, kPrecisionNames.Parse(FLAGS_precision));
   options.precision = DTypeOf(precision);
 
-  ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, FeatureSchema().kind, inputs));
+  ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, FeatureSchema().kind, inputs));
+  DescribeLabelKeys(recorded, inputs, &metadata);
   ProgressBar progress("featurize", /*total=*/-1, ProgressFromFlags());
   options.on_progress = [&](int64_t structures) { progress.Add(structures); };
   StreamCheck check(&options);

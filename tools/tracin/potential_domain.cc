@@ -27,6 +27,7 @@
 #include "lib/potential/model/potential_file.h"
 #include "lib/potential/model/task_options.h"
 #include "lib/structure/element.h"
+#include "lib/structure/label_keys.h"
 #include "lib/task/framed_model.h"
 #include "lib/task/precision.h"
 #include "lib/train/files/checkpoint.h"
@@ -479,6 +480,10 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolR
   }
   if (!train.from_structures() && !test.from_structures()) {
     RETURN_IF_ERROR(RefuseStructureReaderFlags("on files that were made from structures"));
+  } else if (potential.has_value()) {
+    StructureReaderOptions reader;
+    const std::string taken = TakeRecordedLabels(LabelKeysOf(potential->metadata), &reader);
+    if (!taken.empty()) PrintMessage(absl::StrCat("labels of structures are read as the model's were, by ", taken));
   }
   auto domain = std::make_unique<PotentialDomain>(flags, checkpoint_set, potential.value_or(Potential()),
                                                   std::move(train), std::move(test), reference);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/sha256.h"
+#include "lib/structure/label_keys.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
 
@@ -15,6 +16,7 @@ absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, cons
                                     AtomicDataOptions options) {
   if (potential.has_value()) options.descriptor = potential->descriptor;
   ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
+  if (potential.has_value()) TakeRecordedLabels(LabelKeysOf(potential->metadata), &options.reader);
   options.num_threads = options.preload.num_threads = ThreadsFromFlags();
   return AtomicData::Read(inputs, options);
 }

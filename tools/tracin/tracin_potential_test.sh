@@ -226,6 +226,12 @@ ok named.tsv --self --top_k=0 --train=keys.extxyz --energy_key=other_e keyed/che
 [ "$keyed" = "$(awk -F'\t' '$2 == 0 { print $6 }' named.tsv)" ] || fail "labels of the run: $keyed"
 refuses '--energy_key=energy: the run of keyed/.* learned from labels of --energy_key=other_e' --self \
   --train=keys.extxyz --energy_key=energy keyed/checkpoints/epoch-00001.safetensors
+# A model file knows them, too.
+of_model="--self --top_k=0 --term_weights=1 --learning_rate=1 --train=keys.extxyz"
+ok of-model.tsv $of_model keyed/best.safetensors
+expect_line 'labels of structures are read as the model.s were, by --energy_key=other_e' log
+ok of-flag.tsv $of_model --energy_key=other_e keyed/best.safetensors
+cmp of-model.tsv of-flag.tsv || fail "labels of the model: $(cat of-model.tsv)"
 usual=$(first usual --species=Ti,O --ang_cutoff=5,3 keys.extxyz)
 ratio "$keyed" "$usual" 1 && fail "another energy scores alike: $keyed"
 # Each checkpoint has the loss that its run had then: what is scored at all is the sum of each alone.

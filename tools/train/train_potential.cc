@@ -14,12 +14,14 @@
 #include "lib/matrix/factor_rounding.h"
 #include "lib/potential/data/structure_list.h"
 #include "lib/potential/model/potential_file.h"
+#include "lib/structure/label_keys.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/options/split.h"
 #include "lib/train/options/trainer_options.h"
 #include "tools/common/flags/data_sha256.h"
 #include "tools/common/flags/distinct_inputs.h"
 #include "tools/common/flags/split_flags.h"
+#include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/train/config_record.h"
@@ -150,6 +152,13 @@ bool HasForcesToLearn(const AtomicData& data, const Split& split) {
   return any(split.train) && (split.validation.empty() || any(split.validation));
 }
 
+std::string DescribeKeys(const LabelKeys& keys) {
+  if (keys.empty()) return "the usual names";
+  return absl::StrJoin(keys, " ", [](std::string* out, const std::pair<const std::string, std::string>& key) {
+    absl::StrAppend(out, "--", key.first, "=", key.second);
+  });
+}
+
 constexpr char kValidatesOnCpu[] = "validation runs on the CPU";
 
 // Minimum work per step for threads; below it, waking threads takes longer than they save.
@@ -246,6 +255,14 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PotentialSchema().kind, inputs));
   if (const std::string same = SameContents(metadata, inputs); !same.empty()) PrintWarning(same);
   if (!data.commands().empty()) metadata["features_command"] = absl::StrJoin(data.commands(), " && ");
+  const LabelKeys label_keys = data.from_structures() ? LabelKeysFromFlags() : data.label_keys();
+  metadata.insert(label_keys.begin(), label_keys.end());
+  // Models of older versions and of aenet do not say.
+  const LabelKeys model_keys = model.has_value() ? LabelKeysOf(model->metadata) : LabelKeys();
+  if (!model_keys.empty() && model_keys != label_keys) {
+    PrintWarning(absl::StrCat("--init_from: the model learned from labels of ", DescribeKeys(model_keys),
+                              ", and this run learns from those of ", DescribeKeys(label_keys)));
+  }
   options.data_sha256 = DataSha256(metadata, inputs);
   for (const auto& [key, value] : DataConfig(data)) options.config[key] = value;
   RecordPreset(preset, &options);

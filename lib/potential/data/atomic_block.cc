@@ -29,6 +29,7 @@ void FillStructures(const StructureFile& file, AtomicBlock* block) {
   block->config_key = file.file.metadata.at("config_key");
   const auto weight_key = file.file.metadata.find("weight_key");
   if (weight_key != file.file.metadata.end()) block->weight_key = weight_key->second;
+  block->label_keys = LabelKeysOf(file.file.metadata);
   block->atomic_energies = file.atomic_energies;
   const NamedTensors& tensors = file.file.tensors;
   block->atom_offset = Column<int64_t>(tensors, "atom_offset");

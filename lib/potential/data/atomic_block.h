@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lib/descriptor/descriptor_options.h"
+#include "lib/structure/label_keys.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_file.h"
 
@@ -29,6 +30,7 @@ struct AtomicBlock {
   std::vector<std::string> config_types;  // the values that `config` indexes
   std::string config_key;
   std::string weight_key;                       // "" if none was given
+  LabelKeys label_keys;                         // that the file recorded; empty for structures
   std::map<uint8_t, double> atomic_energies;    // eV by atomic number; may be empty
   std::optional<DescriptorOptions> descriptor;  // if the file recorded one
   std::vector<uint8_t> elements;                // the atomic numbers that `species` indexes

@@ -193,6 +193,7 @@ struct AtomicData::Impl {
   DescriptorOptions descriptor;
   std::map<uint8_t, double> atomic_energies;
   std::vector<std::string> commands;
+  LabelKeys label_keys;
   std::string config_key;
   bool from_structures = false;  // and not from files of tensors
   bool has_features = false, has_pairs = false, has_triplets = false;
@@ -257,6 +258,8 @@ absl::StatusOr<AtomicData> AtomicData::Read(absl::Span<const std::string> inputs
   impl->neighbors = std::move(read.neighbors);
   const AtomicBlock& first = *impl->blocks[0];
   impl->config_key = first.config_key;
+  const auto same_labels = [&](const Block& block) { return block->label_keys == first.label_keys; };
+  if (std::all_of(impl->blocks.begin(), impl->blocks.end(), same_labels)) impl->label_keys = first.label_keys;
   impl->preload = options.preload;
   impl->from_structures = first.kind == AtomicKind::kStructures;
   impl->has_features = first.kind == AtomicKind::kFeatures;
@@ -307,6 +310,7 @@ absl::StatusOr<AtomicData> AtomicData::Read(absl::Span<const std::string> inputs
 const DescriptorOptions& AtomicData::descriptor() const { return impl_->descriptor; }
 const std::map<uint8_t, double>& AtomicData::atomic_energies() const { return impl_->atomic_energies; }
 const std::vector<std::string>& AtomicData::commands() const { return impl_->commands; }
+const LabelKeys& AtomicData::label_keys() const { return impl_->label_keys; }
 bool AtomicData::from_structures() const { return impl_->from_structures; }
 const std::string& AtomicData::config_key() const { return impl_->config_key; }
 int64_t AtomicData::num_filtered() const { return static_cast<int64_t>(impl_->filtered.size()); }
@@ -346,9 +350,7 @@ double AtomicData::energy(int64_t s) const {
 }
 const std::string& AtomicData::name(int64_t s) const { return impl_->at(s).block->names[impl_->at(s).index]; }
 const std::string& AtomicData::path(int64_t s) const { return impl_->at(s).block->path; }
-
 const std::string& AtomicData::config_type(int64_t s) const { return impl_->at(s).config_type(); }
-
 double AtomicData::weight(int64_t s) const { return impl_->at(s).weight; }
 
 bool AtomicData::has_features() const { return impl_->has_features; }

@@ -29,6 +29,7 @@
 #include "lib/neighbor/pair_view.h"
 #include "lib/potential/data/atomic_inputs.h"
 #include "lib/potential/data/atomic_labels.h"
+#include "lib/structure/label_keys.h"
 #include "lib/structure/structure.h"
 #include "lib/tensorfile/named_tensors.h"
 
@@ -49,6 +50,8 @@ class AtomicData {
   const std::map<uint8_t, double>& atomic_energies() const;  // eV, recorded in the files; may be empty
   // Returns the commands that made the inputs, ready to be pasted into a shell; none for raw structures.
   const std::vector<std::string>& commands() const;
+  // Returns by which names the labels of prepared files were read; empty for raw structures and if the files differ.
+  const LabelKeys& label_keys() const;
   bool from_structures() const;           // true for raw structures, false for files made from them
   const std::string& config_key() const;  // the key whose values config_type() returns
   int64_t num_filtered() const;           // structures left out by max_energy or max_forces

@@ -263,6 +263,9 @@ const Schema& PotentialSchema() {
           {"activation", true, "linear, tanh, sigmoid, mtanh, twist or silu"},
           {"units", true, "Å, eV"},
           {"features_command", false, "the command that made the features"},
+          {"energy_key", false,
+           "with `force_key`, `stress_key`, `virial_key`, `runner_units`, `xsf_forces`: flags by which the labels of "
+           "the training data were read"},
           {"init_from", false, "the model that training started from, and its SHA-256"},
           {"epoch", false, "after which this model was written"},
           {"run_ended", false,

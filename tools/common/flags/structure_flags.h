@@ -9,12 +9,21 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "lib/structure/label_keys.h"
 #include "lib/structure/structure_reader.h"
 
 namespace rutile {
 
 // From --energy_key, --force_key, --stress_key, --virial_key, --runner_units, --xsf_forces.
 absl::StatusOr<StructureReaderOptions> StructureReaderOptionsFromFlags();
+
+// Those of these flags that do not have their defaults.
+LabelKeys LabelKeysFromFlags();
+
+// Makes recorded names and units the defaults for labels that no flag names: a name is tried before the usual ones,
+// units count as if they were given. A stress or a virial that a flag names stands for both. Returns the flags that say
+// the same, "" if nothing is taken.
+std::string TakeRecordedLabels(const LabelKeys& recorded, StructureReaderOptions* options);
 
 // The names of these flags.
 std::vector<std::string> StructureReaderFlagNames();

@@ -2,12 +2,15 @@
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/status_macros.h"
 #include "lib/structure/element.h"
+#include "lib/structure/label_keys.h"
+#include "lib/tensorfile/tensor_reader.h"
 #include "tools/common/flags/atomic_energies.h"
 #include "tools/common/flags/parse_shard.h"
 #include "tools/common/flags/selection_flags.h"
@@ -56,6 +59,14 @@ absl::Status StreamOptionsFromFlags(const RecordedInputs& recorded, StructureStr
   options->max_energy = selection.max_energy;
   options->max_forces = selection.max_forces;
   return absl::OkStatus();
+}
+
+void DescribeLabelKeys(const RecordedInputs& recorded, absl::Span<const std::string> inputs, Metadata* metadata) {
+  const bool any_text =
+      std::any_of(inputs.begin(), inputs.end(), [](const std::string& path) { return !LooksLikeTensorFile(path); });
+  const LabelKeys keys = any_text ? LabelKeysFromFlags() : recorded.label_keys;
+  if (any_text && !recorded.path.empty() && keys != recorded.label_keys) return;
+  metadata->insert(keys.begin(), keys.end());
 }
 
 std::string DescribeLabels(const StructureStreamStats& stats) {

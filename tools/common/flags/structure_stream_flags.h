@@ -12,12 +12,17 @@
 #include "absl/types/span.h"
 #include "lib/descriptor/recorded_inputs.h"
 #include "lib/neighbor/structure_stream.h"
+#include "lib/tensorfile/tensor_file.h"
 
 namespace rutile {
 
 // From --shard, --atomic_energies, --threads, the flags of selection_flags.h and of structure_flags.h. Flags that are
 // not given are as the files of neighbors among the inputs recorded them.
 absl::Status StreamOptionsFromFlags(const RecordedInputs& recorded, StructureStreamOptions* options);
+
+// Adds to the metadata of the output by which names and units its labels are read: from flags, or as the files of
+// neighbors among the inputs recorded them; nothing where inputs differ.
+void DescribeLabelKeys(const RecordedInputs& recorded, absl::Span<const std::string> inputs, Metadata* metadata);
 
 // Warns if no structure has an energy, of keys that no frame has, species that no atom is, and of energies that do not
 // fit the atomic energies. `result`: "features". species: atomic numbers, of the descriptor; none where there is no

@@ -16,6 +16,7 @@
 #include "lib/potential/influence/potential_products.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/potential/prediction/predict_data.h"
+#include "lib/structure/label_keys.h"
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/provenance.h"
 #include "lib/tensorfile/schema.h"
@@ -338,6 +339,7 @@ absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, cons
   AtomicDataOptions options;
   options.descriptor = potential.descriptor;
   ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
+  TakeRecordedLabels(LabelKeysOf(potential.metadata), &options.reader);
   options.num_threads = options.preload.num_threads = ThreadsFromFlags();
   return AtomicData::Read(inputs, options);
 }
