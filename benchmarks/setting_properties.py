@@ -136,8 +136,10 @@ class Processes(Property):
     def check(self, work, draw):
         work.train(draw.flags, draw.inputs, "one")
         # A busy machine may take longer to start a process than processes wait for each other by default.
-        work.train({**draw.flags, "num_processes": "--num_processes=2", "dist_timeout": "--dist_timeout=10m"},
-                   draw.inputs, "two")
+        more = {"num_processes": "--num_processes=2", "dist_timeout": "--dist_timeout=10m"}
+        if draw.domain == "g":  # auto divides the model of a graph, and the batches of structures
+            more["strategy"] = draw.random.choice(["--strategy=auto", "--strategy=ddp"])
+        work.train({**draw.flags, **more}, draw.inputs, "two")
         runs.close_files(work.path("one/last.safetensors"), work.path("two/last.safetensors"), bound(draw.flags),
                          "two processes", but=("entity_names", "relation_names"))
 

@@ -116,6 +116,9 @@ class Loss(Property):
             labels.is_read(frame) and frame.values["config_type"] == "valid"))
         limit = bound(flags, 1e-7, 1e-3)
         runs.close_numbers(last["val_loss"], loss_of(errors, flags), limit, "val_loss of log and predictions")
+        # evaluate was not told by which names the run read its labels.
+        runs.close({"reference_energy": [labels.energy(frame) for frame in draw.data.frames]}, predicted, 1e-12,
+                   "labels that evaluate and train read")
         runs.close_numbers(last["val_energy_rmse"], 1000 * rmse(errors["energy"]), limit, "val_energy_rmse")
         if "val_force_rmse" in last:
             runs.close_numbers(last["val_force_rmse"], rmse(errors["force"]), limit, "val_force_rmse")
@@ -127,7 +130,8 @@ class TrainLoss(Property):
     base = {"learning_rate": "--learning_rate=1e-30", "max_epochs": "--max_epochs=1", "optimizer": "--optimizer=sgd"}
     never = {**NO_LOG, **OTHER_SETS, **PART, "learning_rate": "given", "optimizer": "given", "max_epochs": "given",
              "weight_decay": "given", "init_from": "its own base", "precision": "16 bits", "mixed_precision": "16 bits",
-             "min_learning_rate": "above the rate", "max_steps": "a part of the epoch"}
+             "min_learning_rate": "above the rate", "max_steps": "a part of the epoch",
+             "patience": "may end the run within the epoch, at a validation there"}
 
     def check(self, work, draw):
         work.train(draw.flags, draw.inputs, "run")
@@ -285,6 +289,35 @@ class Permuted(Property):
             work, "mixed/last.safetensors", "e2"), bound(draw.flags, 1e-6), "predictions in another order")
 
 
+class Supercell(Property):
+    """two cells side by side have twice the energy, the forces of each and the stress of one, whatever was learned"""
+    domains = "p"
+
+    def check(self, work, draw):
+        work.train(draw.flags, draw.inputs, "run")
+        frames = []
+        for frame in draw.data.frames:
+            turns = draw.random.choice([-1, 0, 1])  # atoms need not lie within the cell
+            shift = [turns * x for x in frame.cell[3:6]]
+            second = [(atom[0], [x + y + z for x, y, z in zip(atom[1], frame.cell[6:9], shift)], *atom[2:])
+                      for atom in frame.atoms]
+            frames.append(type(frame)(frame.cell[:6] + [2 * x for x in frame.cell[6:9]], frame.atoms + second,
+                                      frame.values))
+        work.path("super.extxyz").write_text("".join(frame.text() for frame in frames))
+        one = draw.predictions(work, "run/last.safetensors", "e1")
+        two = {name: numbers for name, numbers in work.evaluate("run/last.safetensors", "super.extxyz", "e2").items()
+               if name.startswith("predicted")}
+        limit = bound(draw.flags, 1e-9, 1e-3)
+        runs.close({"energy": [2 * x for x in one["predicted_energy"]], "stress": one["predicted_stress"]},
+                   {"energy": two["predicted_energy"], "stress": two["predicted_stress"]}, limit, "two cells")
+        forces, place = [], 0
+        for frame in draw.data.frames:
+            of_frame = list(one["predicted_force"][3 * place:3 * (place + len(frame.atoms))])
+            forces += of_frame + of_frame
+            place += len(frame.atoms)
+        runs.close({"force": forces}, {"force": two["predicted_force"]}, limit, "forces in two cells")
+
+
 class Doubled(Property):
     """a structure of weight 2 counts like the structure given twice, to rounding"""
     domains = "p"
@@ -353,4 +386,61 @@ class Influence(Property):
                 energies[1] - energies[0], score))
 
 
-ALL = [Loss, TrainLoss, Lists, Tables, Routes, Caches, Permuted, Doubled, Dropped, Influence]
+class Intervals(Property):
+    """with the rates of the run, tracin's scores sum to what all of its steps changed"""
+    domains = "p"
+    base = {**Influence.base, "max_epochs": "--max_epochs=4", "keep_every_epochs": "--keep_every_epochs=2"}
+    only = (Influence.only - {"force_sampling"}) | {
+        "parameter_groups", "alternate_groups", "lr_scheduler", "lr_anneal", "lr_div_factor", "lr_end_factor",
+        "lr_factor", "lr_final_div_factor", "lr_interval", "lr_milestones", "lr_pct_start", "lr_period",
+        "lr_period_mult", "lr_power", "lr_start_factor", "lr_cooldown_epochs", "lr_cooldown_steps", "warmup_epochs",
+        "warmup_start", "warmup_steps", "keep_every_epochs", "keep_every_steps", "shuffle"}
+    RATE = Influence.RATE
+
+    def check(self, work, draw):
+        for rate, output in ((1e-30, "before"), (self.RATE, "after")):
+            work.train({**draw.flags, "learning_rate": "--learning_rate=%g" % rate}, draw.inputs, output)
+        keys = [flag for name, flag in draw.flags.items() if name in LABEL_KEYS]
+        test = draw.random.choice(draw.data.frames)
+        work.path("test.extxyz").write_text(test.text())
+        checkpoints = sorted("after/checkpoints/" + path.name
+                             for path in work.path("after/checkpoints").glob("epoch-*"))
+        rows = runs.table(work.run("tracin", ["--train=all.extxyz", "--test=test.extxyz", "--test_quantity=energy",
+                                              "--top_k=0", "--rates=interval", *keys, *checkpoints]))
+        energies = [work.evaluate(output + "/last.safetensors", "test.extxyz", "e-" + output)["predicted_energy"][0]
+                    for output in ("before", "after")]
+        score = -sum(float(row["score"]) for row in rows) / len(rows)
+        largest = max(abs(float(row["score"])) for row in rows) / len(rows)
+        if abs(score - (energies[1] - energies[0])) > 1e-3 * max(abs(score), largest) + 1e-12:
+            raise runs.Failed("the run changes the energy by %.6g, the scores say %.6g" % (
+                energies[1] - energies[0], score))
+
+
+class Subset(Property):
+    """a run on a subset of a plan is the run on the structures of the subset alone, where no scale is of the data"""
+    domains = "p"
+    base = {"batch_size": WHOLE, "feature_scaling": "--feature_scaling=none", "energy_scaling": "--noenergy_scaling",
+            "atomic_energies": "--atomic_energies=Ti=-5,O=-10", "validation_key": ""}
+    never = {**BY_PLACE, **COARSE, **NO_LOG, **OTHER_SETS, "precision": "coarse", "feature_scaling": "given",
+             "energy_scaling": "given", "atomic_energies": "given", "init_from": "has scales", "zbl": "given",
+             "max_energy": "leaves out by the data", "max_forces": "leaves out by the data", "patience": "",
+             "min_delta": "", "min_epochs": "", "min_steps": "", "stopping_threshold": "", "monitor": "",
+             "val_check_interval": "", "check_val_every_n_epoch": ""}
+
+    def check(self, work, draw):
+        flags = {**draw.flags, "validation_fraction": "--validation_fraction=0",
+                 "keep_every_epochs": draw.flags.get("keep_every_epochs", "--keep_every_epochs=1")}
+        work.train(flags, draw.inputs, "run")
+        work.run("tracin", ["--plan_subsets=2", "--kept=0.5", "--seed=%d" % draw.number, "--train=all.extxyz",
+                            "--output=plan.safetensors", "run"])
+        work.train({**flags, "subset": "--subset=plan.safetensors:1"}, draw.inputs, "part")
+        listed = [int(line.split()[0]) for line in work.path("part/train_frames.txt").read_text().split("\n")
+                  if line and line[0].isdigit()]
+        work.path("part.extxyz").write_text("".join(draw.data.frames[number].text() for number in sorted(listed)))
+        work.train(flags, ["part.extxyz"], "alone")
+        runs.close(draw.predictions(work, "part/last.safetensors", "e1"), draw.predictions(
+            work, "alone/last.safetensors", "e2"), bound(draw.flags, 1e-6), "a subset and its structures alone")
+
+
+ALL = [Loss, TrainLoss, Lists, Tables, Routes, Caches, Permuted, Supercell, Doubled, Dropped, Influence, Intervals,
+       Subset]
