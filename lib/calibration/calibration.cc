@@ -216,7 +216,7 @@ CalibrationMeasures MeasureCalibration(const Calibration* calibration, absl::Spa
     const double truth = example.is_true ? 1 : 0;
     total += weight;
     measures.brier += weight * (p - truth) * (p - truth);
-    measures.log_loss -= weight * std::log(std::max(1e-300, example.is_true ? p : 1 - p));
+    measures.log_loss -= weight * std::log(std::max(1e-16, example.is_true ? p : 1 - p));
     CalibrationMeasures::Bin& bin = bins[std::clamp(static_cast<int>(kBins * p), 0, kBins - 1)];
     bin.predicted += weight * p;
     bin.observed += weight * truth;

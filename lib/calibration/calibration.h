@@ -74,7 +74,8 @@ class Calibration {
 // How good probabilities are.
 struct CalibrationMeasures {
   // Mean squared difference of probability and truth (Brier 1950), and mean negative log-likelihood. In each question,
-  // true answers weigh the base rate, and questions weigh their numbers of true answers.
+  // true answers weigh the base rate, and questions weigh their numbers of true answers. A probability counts as at
+  // least 1e-16 away from certainty.
   double brier = 0, log_loss = 0;
   int64_t num_true = 0, num_false = 0;
   struct Bin {

@@ -40,7 +40,8 @@ class FalseAnswers {
     RandomStream random(options_.seed, "false answers", 0, stream);
     std::vector<int32_t> drawn;
     // Where nearly all are wanted, drawing would meet the same ones again and again.
-    if (static_cast<int64_t>(pool.size()) < 4 * (options_.num_false + static_cast<int64_t>(known.size()))) {
+    const auto quarter = static_cast<int64_t>(pool.size() / 4);
+    if (quarter <= options_.num_false || quarter <= static_cast<int64_t>(known.size())) {
       std::copy_if(pool.begin(), pool.end(), std::back_inserter(drawn), is_false);
       for (size_t i = 0; i < drawn.size() && static_cast<int64_t>(i) < options_.num_false; ++i) {
         std::swap(drawn[i], drawn[i + random.Below(drawn.size() - i)]);
@@ -135,6 +136,7 @@ absl::StatusOr<std::vector<ScoredExample>> Make(const KgeScorer& scorer, const K
     RETURN_IF_ERROR(CheckInterrupt());
     const Triple& triple = triples[i];
     for (const bool for_head : {false, true}) {
+      if (for_head && !options.heads) continue;
       const auto question = static_cast<int32_t>(triple.relation + (for_head ? graph.num_relations() : 0));
       const int32_t given = for_head ? triple.tail : triple.head;
       std::vector<int32_t> answers = {for_head ? triple.head : triple.tail};

@@ -29,11 +29,12 @@ struct ExampleOptions {
   // Where there are fewer, all of them.
   int64_t num_false = 100;
   uint64_t seed = 0;
+  bool heads = true;  // both sides of each triple, or tails alone
   // False answers are drawn from these, and true ones that are none of them are left out; null: from all entities.
   const Candidates* candidates = nullptr;
 };
 
-// Scores both sides of each triple of the split, and as many false answers. The order is that of the triples. Errors
+// Scores the triples of the split, and as many false answers. The order is that of the triples. Errors
 // are those of the scorer, CANCELLED, and INVALID_ARGUMENT for a score that is not finite.
 absl::StatusOr<std::vector<ScoredExample>> ScoreExamples(const KgeScorer& scorer, const KnowledgeGraph& graph,
                                                          const ExampleOptions& options);

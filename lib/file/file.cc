@@ -20,8 +20,9 @@
 #include "absl/base/const_init.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/mapped_files.h"
@@ -64,12 +65,21 @@ std::string Directory(absl::string_view path) {
   return std::string(slash == 0 ? absl::string_view("/") : path.substr(0, slash));
 }
 
-// What is between a file's name and the numbers of its temporary file.
+// What is between a file's name and the numbers of its temporary file, of the process and of the file in it.
 constexpr char kTemporary[] = ".tmp.";
 
-// Removes temporary files that processes which were killed have left of `name`. A file that is being written is locked,
-// by a process of whatever machine, and one of the last minute may be about to be. Each name is looked for once in a
-// process, because a folder may be large.
+// True for what follows kTemporary: "123.0".
+bool AreTwoNumbers(absl::string_view text) {
+  const std::pair<absl::string_view, absl::string_view> numbers = absl::StrSplit(text, absl::MaxSplits('.', 1));
+  const auto is_number = [](absl::string_view part) {
+    return !part.empty() && part.find_first_not_of("0123456789") == absl::string_view::npos;
+  };
+  return is_number(numbers.first) && is_number(numbers.second);
+}
+
+// Removes temporary files that processes of this user which were killed have left of `name`: those that nobody has
+// written for an hour, and whose writer holds no lock. (Where a file system keeps locks of each machine for itself, the
+// age alone tells.) Each name is looked for once in a process, because a folder may be large.
 void RemoveAbandoned(const std::string& name) {
   static absl::Mutex mutex(absl::kConstInit);
   static auto* const seen = new std::set<std::string>();
@@ -77,21 +87,20 @@ void RemoveAbandoned(const std::string& name) {
     const absl::MutexLock lock(&mutex);
     if (!seen->insert(name).second) return;
   }
+  constexpr time_t kAge = 3600;
   const std::string directory = Directory(name);
   const std::string prefix = name.substr(name.find_last_of('/') + 1) + kTemporary;
   DIR* const folder = ::opendir(directory.c_str());
   if (folder == nullptr) return;
   const auto close_folder = absl::MakeCleanup([folder] { ::closedir(folder); });
   while (const dirent* const entry = ::readdir(folder)) {
-    const absl::string_view file = entry->d_name;
-    if (!absl::StartsWith(file, prefix) ||
-        file.find_first_not_of("0123456789.", prefix.size()) != absl::string_view::npos) {
-      continue;
-    }
+    absl::string_view file = entry->d_name;
+    if (!absl::ConsumePrefix(&file, prefix) || !AreTwoNumbers(file)) continue;
     const int fd = ::openat(::dirfd(folder), entry->d_name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) continue;
     struct stat info;
-    const bool is_old = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_mtime + 60 < ::time(nullptr);
+    const bool is_old = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid() &&
+                        info.st_mtime + kAge < ::time(nullptr);
     if (is_old && ::flock(fd, LOCK_EX | LOCK_NB) == 0) ::unlinkat(::dirfd(folder), entry->d_name, 0);
     ::close(fd);
   }
@@ -210,8 +219,12 @@ absl::StatusOr<AtomicFile> AtomicFile::Create(absl::string_view path) {
   RemoveAbandoned(name);
   // The name is unique among the threads of this process and, with the process number, among processes.
   static std::atomic<int> counter{0};
-  std::string temporary = absl::StrCat(name, kTemporary, ::getpid(), ".", counter.fetch_add(1));
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  std::string temporary;
+  int fd = -1;
+  do {  // in a container a killed process had the same number
+    temporary = absl::StrCat(name, kTemporary, ::getpid(), ".", counter.fetch_add(1));
+    fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (fd < 0 && errno == EEXIST);
   if (fd < 0) return ErrnoStatus(errno, absl::StrCat("cannot write ", name));
   ::flock(fd, LOCK_EX | LOCK_NB);  // tells others that this file is being written
   return AtomicFile(name, std::move(temporary), fd);

@@ -221,16 +221,26 @@ TEST(AtomicFileTest, RemovesWhatAKilledProcessLeft) {
     EXPECT_EQ(::futimens(fd, times), 0);
     return fd;
   };
-  ::close(make("x.tmp.1.0", 1000));
-  ::close(make("x.tmp.77.12", 1000));
-  ::close(make("x.tmp.2.0", 1));
-  ::close(make("x.tmp.notes", 1000));
-  ::close(make("y.tmp.1.0", 1000));
-  const int written = make("x.tmp.3.0", 1000);
+  ::close(make("x.tmp.1.0", 4000));
+  ::close(make("x.tmp.77.12", 4000));
+  ::close(make("x.tmp.2.0", 1000));
+  ::close(make("x.tmp.notes", 4000));
+  ::close(make("y.tmp.1.0", 4000));
+  for (const char* others : {"x.tmp.1", "x.tmp.", "x.tmp.2024.11.3"}) ::close(make(others, 4000));
+  const int written = make("x.tmp.3.0", 4000);
   ASSERT_EQ(::flock(written, LOCK_EX | LOCK_NB), 0);
   ASSERT_TRUE(WriteFileAtomically(directory + "/x", "new").ok());
-  EXPECT_THAT(FilesIn(directory), UnorderedElementsAre("x", "x.tmp.2.0", "x.tmp.notes", "y.tmp.1.0", "x.tmp.3.0"));
+  EXPECT_THAT(FilesIn(directory), UnorderedElementsAre("x", "x.tmp.2.0", "x.tmp.notes", "y.tmp.1.0", "x.tmp.3.0",
+                                                       "x.tmp.1", "x.tmp.", "x.tmp.2024.11.3"));
   ::close(written);
+}
+
+TEST(AtomicFileTest, AKilledProcessOfTheSameNumberIsNotInTheWay) {
+  const std::string directory = TestDirectory();
+  for (int k = 0; k < 300; ++k) {
+    ::close(::open(absl::StrCat(directory, "/x.tmp.", ::getpid(), ".", k).c_str(), O_WRONLY | O_CREAT, 0666));
+  }
+  EXPECT_TRUE(WriteFileAtomically(directory + "/x", "new").ok());
 }
 
 TEST(AtomicFileTest, AppendFileFromItsStart) {

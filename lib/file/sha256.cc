@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <openssl/evp.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/file/file.h"
 
@@ -43,6 +45,12 @@ absl::StatusOr<std::string> Sha256HexOfFile(absl::string_view path) {
   // The file is read, not mapped, because mapped pages of large inputs would count as this process's memory again.
   const int fd = ::open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return ErrnoStatus(errno, path);
+  struct stat info;
+  if (::fstat(fd, &info) == 0 && !S_ISREG(info.st_mode)) {
+    ::close(fd);
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is no regular file, and cannot be read a second time to hash it"));
+  }
   Sha256 sha256;
   std::vector<char> piece(1 << 20);
   while (true) {

@@ -247,15 +247,17 @@ absl::StatusOr<MachinePeaks> FindMachinePeaks(const MachineFacts& facts, const P
   const std::string path = absl::StrCat(options.cache_directory, "/", Sha256Hex(key).substr(0, 32), ".peaks");
   MachinePeaks before;
   const bool is_cached = !options.cache_directory.empty() && ReadEntry(path, key, &before);
-  const int processors = facts.machine.usable_processors;
+  const int processors = facts.machine.processors;
   // A machine that has calmed down a little is as good as it gets on some days, so it need not be idle.
   const bool is_calmer = IsBusy(before.load, processors) && options.load >= 0 && options.load < 0.7 * before.load;
-  if (is_cached && !options.again && !is_calmer) {
+  const bool is_exceeded = options.exceeded && !before.exceeded;
+  if (is_cached && !options.again && !is_calmer && !is_exceeded) {
     before.cached = true;
     return before;
   }
   ASSIGN_OR_RETURN(MachinePeaks peaks, Measure(facts, options));
   if (is_cached) KeepHighest(before, &peaks);
+  peaks.exceeded = before.exceeded || options.exceeded;
   if (!options.cache_directory.empty()) {
     RETURN_IF_ERROR(WriteEntry(options.cache_directory, path, EntryText(key, MachinePeaksJson(peaks))));
   }
@@ -266,6 +268,7 @@ std::string MachinePeaksJson(const MachinePeaks& peaks) {
   nlohmann::ordered_json json;
   for (const auto& [name, member] : kNames) json[name] = peaks.*member;
   json["cached"] = peaks.cached;
+  json["exceeded"] = peaks.exceeded;
   return json.dump();
 }
 
@@ -279,10 +282,13 @@ bool ParseMachinePeaks(absl::string_view text, MachinePeaks* peaks) {
     if (!found->is_number()) return false;
     peaks->*member = found->get<double>();
   }
-  const auto cached = json.find("cached");
-  if (cached == json.end()) return true;
-  if (!cached->is_boolean()) return false;
-  peaks->cached = cached->get<bool>();
+  for (const auto& [name, member] :
+       {std::pair("cached", &MachinePeaks::cached), {"exceeded", &MachinePeaks::exceeded}}) {
+    const auto found = json.find(name);
+    if (found == json.end()) continue;
+    if (!found->is_boolean()) return false;
+    peaks->*member = found->get<bool>();
+  }
   return true;
 }
 

@@ -22,7 +22,8 @@ struct MachinePeaks {
   double memory_copy_all = 0;                       // bytes; read and written bytes both count
   double disk_write = 0, disk_read = 0;             // bytes; the page cache serves reads if it holds the file
   double seconds = 0;                               // duration of the measurement
-  double load = 0;                                  // other threads that wanted processors before it; -1: not known
+  double load = 0;        // threads of all programs that wanted processors before it; -1: not known
+  bool exceeded = false;  // measured again because a stage was faster
   bool cached = false;
 };
 
@@ -36,12 +37,15 @@ struct PeakOptions {
   std::string cache_directory;      // "": no cache
   bool again = false;               // measure, whatever the cache holds
   double load = -1;                 // MachineLoad(), unless a test has another
+  // A stage was seen to be faster than the cached peaks, which are then measured once more, but no second time.
+  bool exceeded = false;
 };
 
 // Returns how many threads wanted a processor in the last minute (the first number of /proc/loadavg); -1: not known.
 double MachineLoad();
 
-// True if other programs took so many of `processors` that peaks measured meanwhile are too low.
+// True if other programs took so many processors of the machine, which is what loads are of, that peaks measured
+// meanwhile are too low.
 bool IsBusy(double load, int processors);
 
 // Returns peaks from the cache if it has an entry for the same facts and the same measured parts, and measures them

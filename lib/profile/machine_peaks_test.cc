@@ -82,7 +82,7 @@ TEST(MachinePeaksTest, SecondCallIsFromTheCache) {
 
 TEST(MachinePeaksTest, WhatABusyMachineGaveIsMeasuredAgainAndTheHighestKept) {
   const MachineFacts facts = FindMachineFacts();
-  const int processors = facts.machine.usable_processors;
+  const int processors = facts.machine.processors;
   PeakOptions options = Quick();
   options.cache_directory = NewDirectory();
   options.load = 4.0 * processors;
@@ -99,6 +99,10 @@ TEST(MachinePeaksTest, WhatABusyMachineGaveIsMeasuredAgainAndTheHighestKept) {
   EXPECT_GE(calm->fma_fp32_all, busy->fma_fp32_all);
   EXPECT_GE(calm->memory_read_one, busy->memory_read_one);
   EXPECT_TRUE(FindMachinePeaks(facts, options)->cached);
+  options.exceeded = true;
+  EXPECT_FALSE(FindMachinePeaks(facts, options)->cached);
+  EXPECT_TRUE(FindMachinePeaks(facts, options)->cached) << "once is enough";
+  options.exceeded = false;
   options.again = true;
   options.load = 4.0 * processors;
   const absl::StatusOr<MachinePeaks> again = FindMachinePeaks(facts, options);

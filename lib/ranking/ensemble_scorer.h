@@ -14,7 +14,8 @@ namespace rutile {
 // (s_e - mean) / deviation, so that models of any scale and loss weigh the same. A model whose scores of a query are
 // all equal adds nothing. One row of an entity is its rows in all models one after the other, less their means, with
 // its bias as one more number, so that ranking and prediction need not know: the deviation of all scores is the square
-// root of v^T C v, C the covariance of a model's rows. It takes memory for a copy of all entities.
+// root of v^T C v, C the covariance of a model's rows. It takes memory for a copy of all entities, and while it is made
+// for two more in double.
 //
 // The type is F64 if that of a model is. INVALID_ARGUMENT: the models differ in their numbers of entities or relations,
 // or a row is not finite.

@@ -99,7 +99,12 @@ absl::StatusOr<std::vector<size_t>> OrderParts(absl::Span<const TensorFile> file
 }
 
 absl::Status CheckMadeFrom(const TensorFile& file, absl::string_view what, const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string hash, Sha256HexOfFile(path));
+  const absl::StatusOr<std::string> hash_of_file = Sha256HexOfFile(path);
+  if (!hash_of_file.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("whether ", file.path, " was made from the ", what,
+                                                   " cannot be seen: ", hash_of_file.status().message()));
+  }
+  const std::string& hash = *hash_of_file;
   const std::vector<std::string> inputs = InputHashes(file);
   if (std::binary_search(inputs.begin(), inputs.end(), hash)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(file.path, ": was not made from the ", what, " ", path, " (SHA-256 ",

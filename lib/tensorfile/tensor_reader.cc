@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -27,6 +28,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/crc32c.h"
 #include "lib/file/file.h"
@@ -235,7 +237,10 @@ std::string Peek(int fd, size_t size) {
   if (!S_ISFIFO(info.st_mode)) return "";
   while (true) {
     pollfd wait = {fd, POLLIN, 0};
-    if (::poll(&wait, 1, -1) < 0) return "";
+    if (::poll(&wait, 1, -1) < 0) {
+      if (errno == EINTR && InterruptSignal() == 0) continue;
+      return "";
+    }
     int copy[2];
     if (::pipe2(copy, O_CLOEXEC) != 0) return "";
     const auto close = absl::MakeCleanup([&copy] {

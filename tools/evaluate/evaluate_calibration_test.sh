@@ -55,6 +55,30 @@ expect_line 'warning: probabilities were fitted to false answers among .*seen on
 succeeds "$evaluate" --queries=questions.txt --probabilities --candidates=seen seen.safetensors t.safetensors
 expect_no_line warning log
 
+# One side's candidates are compared with those of that side.
+head -1 "$elements/test.txt" | awk -F'\t' -v OFS='\t' '{ print $1, $2, "?" }' > tails.txt
+succeeds "$evaluate" --queries=tails.txt --probabilities --tail_candidates=seen seen.safetensors t.safetensors
+expect_no_line warning log
+# evaluate warns likewise, and where the fitted triples are measured.
+succeeds "$evaluate" seen.safetensors t.safetensors
+expect_line 'warning: probabilities were fitted to false answers among' log
+succeeds "$evaluate" --split=valid platt.safetensors t.safetensors
+expect_line 'warning: the probabilities are measured on the triples that they were fitted to' log
+head -1 "$elements/test.txt" | cut -f 1 > one.txt
+succeeds "$evaluate" --candidates=one.txt platt.safetensors t.safetensors
+expect_no_line 'Brier' log
+# Triples that the model learned from are no validation.
+succeeds "$featurize" --train="$elements/valid.txt" --valid="$elements/train.txt" --output=turned.safetensors
+"$evaluate" --calibrate=platt --output_model=turned-model.safetensors run/best.safetensors turned.safetensors \
+  > /dev/null 2> log
+expect_line 'warning: turned.safetensors: the model learned from other training triples\|the valid triples are those' log
+# Types of entities are beside probabilities in one file.
+cut -f 1 "$elements/train.txt" | sort -u | awk -v OFS='\t' '{ print $1, NR % 2 ? "odd" : "even" }' > types.txt
+succeeds "$featurize" --entity_types=types.txt --output=typed.safetensors "$elements"/{train,valid,test}.txt
+succeeds "$train" --kge_model=distmult --embedding_dim=4 --max_epochs=1 --plot=false --output_dir=typed typed.safetensors
+succeeds "$evaluate" --calibrate=platt --output_model=typed-model.safetensors typed/best.safetensors typed.safetensors
+succeeds "$evaluate" typed-model.safetensors typed.safetensors
+
 # What cannot be, and what would have no effect.
 makes_nothing none.safetensors 'expected a number above 0' "$evaluate" --calibrate=platt --base_rate=0 \
   --output_model=none.safetensors run/best.safetensors t.safetensors

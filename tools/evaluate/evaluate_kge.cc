@@ -141,6 +141,13 @@ absl::Status CheckFlags(const EvaluateShard& shard) {
                                         "hits_at", "per_relation", "min_mrr", "output_dir", "false_answers"});
 }
 
+// Returns the candidates of all relations and both sides.
+absl::StatusOr<std::optional<Candidates>> CandidatesOfAll(const KnowledgeGraph& graph, const TrainedKge& model) {
+  std::vector<int32_t> relations(graph.num_relations());
+  std::iota(relations.begin(), relations.end(), 0);
+  return CandidatesFromFlags(graph, ChooseTypes(graph, model.names), relations, {true, true});
+}
+
 // Returns null for the CPU.
 absl::StatusOr<std::unique_ptr<CountingDevice>> DeviceFromFlag() {
   if (FLAGS_device == "cpu") return nullptr;
@@ -169,13 +176,6 @@ absl::StatusOr<RankTriplesOptions> RankOptionsFromFlags() {
   }
   options.num_threads = ThreadsFromFlags();
   return options;
-}
-
-// Returns the candidates of all relations and both sides.
-absl::StatusOr<std::optional<Candidates>> CandidatesOfAll(const KnowledgeGraph& graph, const TrainedKge& model) {
-  std::vector<int32_t> relations(graph.num_relations());
-  std::iota(relations.begin(), relations.end(), 0);
-  return CandidatesFromFlags(graph, ChooseTypes(graph, model.names), relations, {true, true});
 }
 
 void SetProbabilities(const ModelCalibration& calibration, const KnowledgeGraph& graph,
@@ -220,16 +220,11 @@ absl::Status Predict(const KgeModels& models, const KgeScorer& scorer, const Kno
   }
   ASSIGN_OR_RETURN(std::vector<std::vector<LinkAnswer>> answers, PredictLinks(scorer, graph, queries, options));
   if (FLAGS_probabilities) {
-    ASSIGN_OR_RETURN(const std::optional<ModelCalibration> calibration, CalibrationOf(model));
+    ASSIGN_OR_RETURN(const std::optional<ModelCalibration> calibration, CalibrationOf(model, models.paths[0]));
     if (calibration.has_value()) {
       SetProbabilities(*calibration, graph, queries, &answers);
       ASSIGN_OR_RETURN(const std::optional<Candidates> all, CandidatesOfAll(graph, model));
-      if ((all.has_value() ? all->sha256() : "") != calibration->among_sha256) {
-        PrintWarning(absl::StrCat("probabilities were fitted to false answers among ", calibration->among,
-                                  ", and these answers are among ",
-                                  candidates.has_value() ? candidates->description() : "all entities",
-                                  ": they are too high or too low; --calibrate with the same candidates fits them"));
-      }
+      WarnOfOtherCandidates(*calibration, graph, all.has_value() ? &*all : nullptr, sides);
     }
   }
   std::cout << LinkPredictionsToTsv(graph, queries, answers, FLAGS_probabilities);
@@ -280,6 +275,32 @@ std::vector<std::string> Notes(const KgeEvaluation& evaluation) {
   return notes;
 }
 
+// Measures the probabilities of a model that has them on the triples and sides that are ranked.
+absl::Status Measure(const KgeModels& models, const KgeScorer& scorer, const KnowledgeGraph& graph, bool heads,
+                     KgeEvaluation* evaluation) {
+  ASSIGN_OR_RETURN(const std::optional<ModelCalibration> calibration, CalibrationOf(models.first(), models.paths[0]));
+  if (!calibration.has_value()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::optional<Candidates> all, CandidatesOfAll(graph, models.first()));
+  const Candidates* const candidates = all.has_value() ? &*all : nullptr;
+  WarnOfOtherCandidates(*calibration, graph, candidates, {heads, true});
+  const GraphSplit split = evaluation->options.split;
+  ASSIGN_OR_RETURN(const CalibrationMeasures measures,
+                   MeasureModel(*calibration, scorer, graph, split, heads, candidates));
+  if (measures.num_true == 0) {
+    PrintWarning(
+        "the probabilities are not measured: no relation has both true and false answers among the candidates");
+    return absl::OkStatus();
+  }
+  if (DescribeSplits(graph).at(absl::StrCat(GraphSplitName(split), "_sha256")) == calibration->triples) {
+    PrintWarning("the probabilities are measured on the triples that they were fitted to, where they look too good");
+  }
+  evaluation->probabilities = measures;
+  evaluation->about_probabilities = absl::StrFormat(
+      "%s, at a base rate of %g among %s", kCalibrationMethodNames.Name(calibration->calibration.method()),
+      calibration->base_rate, candidates == nullptr ? "all entities" : candidates->description());
+  return absl::OkStatus();
+}
+
 // Ranks the triples, or those of a shard.
 absl::Status Rank(const KgeModels& models, const KnowledgeGraph& graph, const KnownTails* known,
                   const EvaluateShard& shard, KgeEvaluation* evaluation) {
@@ -308,15 +329,7 @@ absl::Status Rank(const KgeModels& models, const KnowledgeGraph& graph, const Kn
   options.on_progress = [&](int64_t triples) { progress.Add(triples); };
   ASSIGN_OR_RETURN(evaluation->ranks, RankTriples(scorer, graph, known, options));
   progress.Finish();
-  if (shard.is_part() || models.is_ensemble()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::optional<ModelCalibration> calibration, CalibrationOf(model));
-  if (!calibration.has_value()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(evaluation->probabilities,
-                   MeasureModel(*calibration, scorer, graph, options.split, options.candidates));
-  evaluation->about_probabilities = absl::StrFormat(
-      "%s, at a base rate of %g among %s", kCalibrationMethodNames.Name(calibration->calibration.method()),
-      calibration->base_rate, candidates.has_value() ? candidates->description() : "all entities");
-  return absl::OkStatus();
+  return shard.is_part() || models.is_ensemble() ? absl::OkStatus() : Measure(models, scorer, graph, heads, evaluation);
 }
 
 // Prints and writes the metrics, and checks limits. inputs: files that the ranks were made from.
@@ -357,8 +370,8 @@ absl::Status Judge(const ToolRun& run, const std::vector<std::string>& inputs, c
 }  // namespace
 
 bool IsKgeModel(const std::string& argument) {
-  const std::vector<std::string> paths = SplitInputs(argument);
-  const std::string& path = paths.empty() ? argument : paths[0];
+  const absl::StatusOr<std::vector<std::string>> paths = ExpandInputs(SplitInputs(argument));
+  const std::string& path = paths.ok() ? paths->front() : argument;
   if (!LooksLikeTensorFile(path)) return false;
   const absl::StatusOr<TensorFile> file = LookIntoTensorFile(path);
   if (!file.ok()) return false;
@@ -382,7 +395,8 @@ absl::Status EvaluateKge(const ToolRun& run) {
         "kg.ranks/1; see evaluate --help");
   }
   std::optional<KnowledgeGraph> graph;
-  ASSIGN_OR_RETURN(const KgeModels models, ReadKgeModels(run, FLAGS_embedding_height, FLAGS_output_model, &graph));
+  ASSIGN_OR_RETURN(const KgeModels models,
+                   ReadKgeModels(run, FLAGS_embedding_height, Calibrates() ? "" : FLAGS_output_model, &graph));
   const TrainedKge& model = models.first();
   if (!graph.has_value() && !Calibrates()) {
     RETURN_IF_ERROR(RefuseFlags("with a model of ours and no --calibrate", {"output_model"}));
@@ -434,7 +448,11 @@ absl::Status EvaluateKge(const ToolRun& run) {
     return CalibrateModel(run, model, scorer, *graph, candidates.has_value() ? &*candidates : nullptr,
                           FLAGS_output_model);
   }
-  if (model.metadata.count("calibration") == 0) {
+  ASSIGN_OR_RETURN(const std::optional<ModelCalibration> has_probabilities, CalibrationOf(model, models.paths[0]));
+  if (has_probabilities.has_value() && !models.is_ensemble() && (ranked || shard.is_part())) {
+    PrintMessage("probabilities are measured where all triples are ranked at once, and so not here");
+  }
+  if (!has_probabilities.has_value()) {
     RETURN_IF_ERROR(
         RefuseFlags("where the model has no probabilities, which --calibrate fits", {"base_rate", "false_answers"}));
   }

@@ -1,12 +1,14 @@
 #include "tools/evaluate/kge_models.h"
 
-#include <algorithm>
 #include <cstdint>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
 #include "lib/file/input_files.h"
+#include "lib/file/sha256.h"
 #include "lib/graph/triples_file.h"
 #include "lib/kge/model/kge_import.h"
 #include "lib/kge/model/kge_options.h"
@@ -58,10 +60,18 @@ absl::StatusOr<KgeModels> ReadKgeModels(const ToolRun& run, int64_t embedding_he
                                         std::optional<KnowledgeGraph>* graph) {
   KgeModels result;
   ASSIGN_OR_RETURN(result.paths, ExpandInputs(SplitInputs(run.args[0])));
+  std::set<std::string> hashes;
   for (size_t i = 0; i < result.paths.size(); ++i) {
     const std::string& path = result.paths[i];
-    if (std::count(result.paths.begin(), result.paths.end(), path) > 1) {
-      return absl::InvalidArgumentError(absl::StrCat(path, ": is given twice, and would count twice"));
+    if (FileExists(absl::StrCat(path, "/best.safetensors"))) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": is the directory of a run, expected its model, ", path, "/best.safetensors"));
+    }
+    if (result.paths.size() > 1) {
+      ASSIGN_OR_RETURN(std::string hash, Sha256HexOfFile(path));
+      if (!hashes.insert(std::move(hash)).second) {
+        return absl::InvalidArgumentError(absl::StrCat(path, ": is given twice, and would count twice"));
+      }
     }
     ASSIGN_OR_RETURN(const TensorFile look, LookIntoTensorFile(path));
     if (!IsForeignKge(look)) {
@@ -80,7 +90,8 @@ absl::StatusOr<KgeModels> ReadKgeModels(const ToolRun& run, int64_t embedding_he
     if (i == 0) continue;
     const absl::Status status = CheckSameVocabulary(result.models[i], result.models[0].names);
     if (!status.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(path, " and ", result.paths[0], ": ", status.message()));
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, " and ", result.paths[0], ": are of different graphs, and cannot answer together: ", status.message()));
     }
   }
   return result;

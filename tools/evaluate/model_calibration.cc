@@ -12,13 +12,16 @@
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
 #include "lib/calibration/scored_examples.h"
+#include "lib/file/sha256.h"
+#include "lib/ranking/entity_set.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 
-DEFINE_string(calibrate, "",
-              "Knowledge graphs: fit probabilities to the validation triples and false answers, by platt (a logistic "
-              "curve for each relation and side) or isotonic (a step function, for many triples), and write the model "
-              "with them to --output_model.");
+DEFINE_string(
+    calibrate, "",
+    "Knowledge graphs: fit probabilities to the validation triples and false answers, by platt (a logistic "
+    "curve for each relation and side) or isotonic (a curve without a form, for many triples), and write the model "
+    "with them to --output_model.");
 DEFINE_double(base_rate, 0.5,
               "Knowledge graphs: share of true answers that probabilities are given for, above 0 and below 1. If it is "
               "not given, it is that of the model's probabilities.");
@@ -31,16 +34,30 @@ namespace {
 const bool for_embeddings = FlagsAreFor(FlagDomain::kEmbeddings, __FILE__);
 
 constexpr char kMethod[] = "calibration", kBaseRate[] = "calibration_base_rate", kTriples[] = "calibration_triples",
-               kAmong[] = "calibration_among", kAmongSha256[] = "calibration_among_sha256";
+               kAmong[] = "calibration_among", kAmongTails[] = "calibration_among_tails_sha256",
+               kAmongHeads[] = "calibration_among_heads_sha256";
 
 std::string AmongText(const Candidates* candidates) {
   return candidates == nullptr ? "all entities" : candidates->description();
 }
 
+// Returns the hash of one side's candidates of all relations; "" for all entities.
+std::string SideSha256(const KnowledgeGraph& graph, const Candidates* candidates, bool heads) {
+  if (candidates == nullptr || !candidates->has(heads)) return "";
+  Sha256 sha256;
+  for (int32_t relation = 0; relation < graph.num_relations(); ++relation) {
+    const uint64_t* const bits = candidates->Of(relation, heads)->bits();
+    const int64_t words = graph.num_entities() / 64 + 1;
+    sha256.Update(absl::string_view(reinterpret_cast<const char*>(bits), words * sizeof(uint64_t)));
+  }
+  return sha256.HexDigest();
+}
+
 absl::StatusOr<std::vector<ScoredExample>> Examples(const KgeScorer& scorer, const KnowledgeGraph& graph,
-                                                    GraphSplit split, const Candidates* candidates) {
+                                                    GraphSplit split, bool heads, const Candidates* candidates) {
   ExampleOptions options;
   options.split = split;
+  options.heads = heads;
   options.num_false = FLAGS_false_answers;
   options.candidates = candidates;
   return ScoreExamples(scorer, graph, options);
@@ -67,31 +84,53 @@ absl::Status CheckCalibrationFlags() {
   return kCalibrationMethodNames.Parse(FLAGS_calibrate).status();
 }
 
-absl::StatusOr<std::optional<ModelCalibration>> CalibrationOf(const TrainedKge& model) {
+absl::StatusOr<std::optional<ModelCalibration>> CalibrationOf(const TrainedKge& model, const std::string& path) {
   const auto method = model.metadata.find(kMethod);
-  if (method == model.metadata.end()) return std::nullopt;
+  const auto wrong = [&](const absl::Status& status) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": its probabilities are damaged: ", status.message()));
+  };
+  if (method == model.metadata.end()) {
+    if (model.calibration.size() == 0) return std::nullopt;
+    return wrong(absl::InvalidArgumentError(absl::StrCat("metadata \"", kMethod, "\" is missing")));
+  }
   const auto value = [&](const char* key) {
     const auto found = model.metadata.find(key);
     return found == model.metadata.end() ? std::string() : found->second;
   };
-  ASSIGN_OR_RETURN(const CalibrationMethod parsed, kCalibrationMethodNames.Parse(method->second));
+  const absl::StatusOr<CalibrationMethod> parsed = kCalibrationMethodNames.Parse(method->second);
+  if (!parsed.ok()) return wrong(parsed.status());
   double base_rate = 0;
-  if (!absl::SimpleAtod(value(kBaseRate), &base_rate)) base_rate = 0;
+  if (!absl::SimpleAtod(value(kBaseRate), &base_rate)) {
+    return wrong(absl::InvalidArgumentError(absl::StrCat("metadata \"", kBaseRate, "\" is no number")));
+  }
   // Heads are asked for whether or not the model has inverse relations.
-  ASSIGN_OR_RETURN(Calibration calibration,
-                   Calibration::FromTensors(model.calibration, parsed, base_rate, 2 * model.names.num_relations()));
+  absl::StatusOr<Calibration> calibration =
+      Calibration::FromTensors(model.calibration, *parsed, base_rate, 2 * model.names.num_relations());
+  if (!calibration.ok()) return wrong(calibration.status());
   ModelCalibration result;
-  result.calibration = std::move(calibration);
+  result.calibration = *std::move(calibration);
   result.base_rate = FlagGiven("base_rate") ? FLAGS_base_rate : base_rate;
   result.among = value(kAmong);
-  result.among_sha256 = value(kAmongSha256);
+  result.among_tails = value(kAmongTails);
+  result.among_heads = value(kAmongHeads);
+  result.triples = value(kTriples);
   return result;
 }
 
+void WarnOfOtherCandidates(const ModelCalibration& calibration, const KnowledgeGraph& graph,
+                           const Candidates* candidates, const CandidateSides& sides) {
+  const bool tails = sides.tail && SideSha256(graph, candidates, false) != calibration.among_tails;
+  const bool heads = sides.head && SideSha256(graph, candidates, true) != calibration.among_heads;
+  if (!tails && !heads) return;
+  PrintWarning(absl::StrCat("probabilities were fitted to false answers among ", calibration.among,
+                            ", and these answers are among ", AmongText(candidates),
+                            ": they are too high or too low; --calibrate with the same candidates fits them"));
+}
+
 absl::StatusOr<CalibrationMeasures> MeasureModel(const ModelCalibration& calibration, const KgeScorer& scorer,
-                                                 const KnowledgeGraph& graph, GraphSplit split,
+                                                 const KnowledgeGraph& graph, GraphSplit split, bool heads,
                                                  const Candidates* candidates) {
-  ASSIGN_OR_RETURN(const std::vector<ScoredExample> examples, Examples(scorer, graph, split, candidates));
+  ASSIGN_OR_RETURN(const std::vector<ScoredExample> examples, Examples(scorer, graph, split, heads, candidates));
   return MeasureCalibration(&calibration.calibration, examples, calibration.base_rate);
 }
 
@@ -106,9 +145,13 @@ absl::Status CalibrateModel(const ToolRun& run, const TrainedKge& model, const K
                      ": has no validation triples, to which --calibrate fits probabilities: those of training are too "
                      "easy, and those of testing are to judge"));
   }
+  for (const std::string& warning : SplitWarnings(model.metadata, graph, "valid")) {
+    PrintWarning(absl::StrCat(run.args[1], ": ", warning));
+  }
   ASSIGN_OR_RETURN(const CalibrationMethod method, kCalibrationMethodNames.Parse(FLAGS_calibrate));
-  ASSIGN_OR_RETURN(const std::vector<ScoredExample> valid, Examples(scorer, graph, GraphSplit::kValid, candidates));
-  ASSIGN_OR_RETURN(const std::vector<ScoredExample> test, Examples(scorer, graph, GraphSplit::kTest, candidates));
+  ASSIGN_OR_RETURN(const std::vector<ScoredExample> valid,
+                   Examples(scorer, graph, GraphSplit::kValid, true, candidates));
+  ASSIGN_OR_RETURN(const std::vector<ScoredExample> test, Examples(scorer, graph, GraphSplit::kTest, true, candidates));
   TrainedKge calibrated = model;
   calibrated.calibration = NamedTensors();
   std::string table = "split\tprobabilities\ttrue\tfalse\tbrier\tlog_loss\n";
@@ -135,8 +178,11 @@ absl::Status CalibrateModel(const ToolRun& run, const TrainedKge& model, const K
   calibrated.metadata[kBaseRate] = absl::StrFormat("%.17g", FLAGS_base_rate);
   calibrated.metadata[kTriples] = DescribeSplits(graph).at("valid_sha256");
   calibrated.metadata[kAmong] = AmongText(candidates);
-  calibrated.metadata.erase(kAmongSha256);
-  if (candidates != nullptr) calibrated.metadata[kAmongSha256] = candidates->sha256();
+  for (const bool heads : {false, true}) {
+    const char* const key = heads ? kAmongHeads : kAmongTails;
+    calibrated.metadata[key] = SideSha256(graph, candidates, heads);
+    if (calibrated.metadata[key].empty()) calibrated.metadata.erase(key);
+  }
   RETURN_IF_ERROR(WriteKgeModel(output, calibrated));
   std::cout << table;
   PrintMessage(absl::StrFormat(

@@ -15,6 +15,7 @@
 #include "lib/ranking/kge_scorer.h"
 #include "lib/ranking/rank_options.h"
 #include "tools/common/run/run_tool.h"
+#include "tools/evaluate/candidate_flags.h"
 
 namespace rutile {
 
@@ -27,17 +28,24 @@ absl::Status CheckCalibrationFlags();
 // The probabilities that a model has.
 struct ModelCalibration {
   Calibration calibration;
-  double base_rate = 0.5;    // that of --base_rate, else that of the fit
-  std::string among;         // the entities that false answers were drawn from, for people
-  std::string among_sha256;  // Candidates::sha256() of those of all relations and sides; "" for all entities
+  double base_rate = 0.5;                // that of --base_rate, else that of the fit
+  std::string among;                     // the entities that false answers were drawn from, for people
+  std::string among_tails, among_heads;  // hashes of the candidates of either side; "" for all entities
+  std::string triples;                   // the hash of the triples that were fitted, as of DescribeSplits
 };
 
-// Returns the probabilities of the model, or nullopt if it has none. INVALID_ARGUMENT naming what is wrong with them.
-absl::StatusOr<std::optional<ModelCalibration>> CalibrationOf(const TrainedKge& model);
+// Returns the probabilities of the model of the file `path`, or nullopt if it has none. INVALID_ARGUMENT naming the
+// file and what is wrong with them.
+absl::StatusOr<std::optional<ModelCalibration>> CalibrationOf(const TrainedKge& model, const std::string& path);
 
-// Measures them on the triples of a split. candidates: null for all entities.
+// Warns if answers are among other candidates than the probabilities were fitted for. candidates: of all relations and
+// both sides, null for all entities; sides: those that are asked for.
+void WarnOfOtherCandidates(const ModelCalibration& calibration, const KnowledgeGraph& graph,
+                           const Candidates* candidates, const CandidateSides& sides);
+
+// Measures them on the triples of a split, of these sides. candidates: of all relations, null for all entities.
 absl::StatusOr<CalibrationMeasures> MeasureModel(const ModelCalibration& calibration, const KgeScorer& scorer,
-                                                 const KnowledgeGraph& graph, GraphSplit split,
+                                                 const KnowledgeGraph& graph, GraphSplit split, bool heads,
                                                  const Candidates* candidates);
 
 // Implements --calibrate: fits probabilities to the validation triples, prints how good they are there and on the test

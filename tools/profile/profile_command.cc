@@ -82,19 +82,20 @@ absl::Status WriteFiles(const CommandProfile& run, const MachinePeaks& peaks, co
 }
 
 // Returns the peaks of this machine, and warns if they may be too low. load: of the machine before the command.
-absl::StatusOr<MachinePeaks> PeaksOfMachine(const MachineFacts& facts, double load, bool again) {
+absl::StatusOr<MachinePeaks> PeaksOfMachine(const MachineFacts& facts, double load, bool again, bool exceeded) {
   PeakOptions options;
   options.matmul = ProductOnAllProcessors(std::max(1, facts.machine.usable_processors));
   options.cache_directory = CacheDirectory();
   options.temporary_directory = TemporaryDirectory();
   options.load = load;
   options.again = again;
+  options.exceeded = exceeded;
   ASSIGN_OR_RETURN(const MachinePeaks peaks, FindMachinePeaks(facts, options));
-  if (IsBusy(peaks.load, facts.machine.usable_processors)) {
+  if (IsBusy(peaks.load, facts.machine.processors)) {
     PrintWarning(absl::StrFormat(
         "the machine's peaks were measured at a load of %.1f on %d processors and may be too low; profile --machine "
         "--measure_peaks measures them again",
-        peaks.load, facts.machine.usable_processors));
+        peaks.load, facts.machine.processors));
   }
   return peaks;
 }
@@ -114,10 +115,10 @@ absl::Status Show(const CommandProfile& run, double load, const std::string& rec
   MachinePeaks peaks;
   if (options.peaks && !run.records.empty()) {
     const MachineFacts facts = FindMachineFacts();
-    absl::StatusOr<MachinePeaks> found = PeaksOfMachine(facts, load, options.measure_peaks);
-    if (found.ok() && found->cached && ExceedsPeaks(run, *found)) {
+    absl::StatusOr<MachinePeaks> found = PeaksOfMachine(facts, load, options.measure_peaks, /*exceeded=*/false);
+    if (found.ok() && found->cached && !found->exceeded && ExceedsPeaks(run, *found)) {
       PrintMessage("a stage computes faster than this machine was measured to: its peaks are measured again");
-      found = PeaksOfMachine(facts, load, /*again=*/true);
+      found = PeaksOfMachine(facts, load, /*again=*/false, /*exceeded=*/true);
     }
     if (found.ok()) {
       peaks = *found;
@@ -220,7 +221,7 @@ absl::Status ShowRecords(const std::string& directory, const CommandOptions& opt
 
 absl::Status ShowMachine(bool measure_peaks) {
   const MachineFacts facts = FindMachineFacts();
-  ASSIGN_OR_RETURN(const MachinePeaks peaks, PeaksOfMachine(facts, MachineLoad(), measure_peaks));
+  ASSIGN_OR_RETURN(const MachinePeaks peaks, PeaksOfMachine(facts, MachineLoad(), measure_peaks, /*exceeded=*/false));
   std::cout << "name\tvalue\tunit\n";
   const auto text = [](const char* name, const std::string& value, const char* unit = "") {
     std::cout << name << "\t" << value << "\t" << unit << "\n";

@@ -1,6 +1,7 @@
 #include "tools/profile/tune.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "lib/base/version.h"
 #include "lib/file/file.h"
 #include "lib/machine/parallel_for.h"
+#include "lib/profile/machine_facts.h"
 #include "lib/profile/machine_peaks.h"
 #include "tools/common/run/flag_file.h"
 #include "tools/common/run/run_tool.h"
@@ -101,10 +103,16 @@ std::string PairsText(const TuneResult& result) {
 
 std::string Summary(const TuneCandidates& candidates, const TuneResult& result, Effect allow) {
   std::string text;
-  const bool nothing_measured =
-      std::none_of(result.outcomes.begin(), result.outcomes.end(),
-                   [](const TuneOutcome& outcome) { return outcome.state == State::kMeasured; });
-  if (nothing_measured) return "suggested: nothing, because nothing was measured: give a longer --time_budget\n";
+  const auto all_are = [&](std::initializer_list<State> states) {
+    return std::all_of(result.outcomes.begin(), result.outcomes.end(), [&](const TuneOutcome& outcome) {
+      return std::find(states.begin(), states.end(), outcome.state) != states.end();
+    });
+  };
+  if (all_are({State::kRefused, State::kFailed}))
+    return "suggested: the flags as they are; nothing else can be tried\n";
+  if (all_are({State::kRefused, State::kFailed, State::kNotTried})) {
+    return "suggested: nothing, because nothing was measured: give a longer --time_budget\n";
+  }
   if (result.recommended.empty()) {
     text = "suggested: the flags as they are; nothing that keeps the result gains more than the trials differ\n";
     if (allow != Effect::kSame) text = "suggested: the flags as they are; nothing gains more than the trials differ\n";
@@ -173,17 +181,19 @@ absl::Status Tune(const std::vector<std::string>& command, const TuneModeOptions
   const absl::Time start = absl::Now();
   const auto now = [start] { return absl::ToDoubleSeconds(absl::Now() - start); };
 
+  // Before the first trial, which is no other program.
+  const double load = MachineLoad();
+  const int machine = FindMachineFacts().machine.processors;
+  if (IsBusy(load, machine)) {
+    PrintWarning(absl::StrFormat(
+        "other programs want processors (a load of %.1f on %d): gains are less certain, and settings that use more "
+        "threads look worse than they are",
+        load, machine));
+  }
   // The run as it is tells which flags are in effect, and what a trial costs beside training.
   ASSIGN_OR_RETURN(const TrialResult first, runner.Run({}, std::clamp(options.budget_s / 60, 0.3, 2.0)));
   PrintMessage(absl::StrFormat("as given: %s examples/s; a trial takes %.1f s beside its training",
                                WithPrefix(first.examples_per_s), first.overhead_s));
-  const double load = MachineLoad();
-  if (IsBusy(load, AvailableProcessors())) {
-    PrintWarning(absl::StrFormat(
-        "other programs want processors (a load of %.1f on %d): gains are less certain, and settings that use more "
-        "threads look worse than they are",
-        load, AvailableProcessors()));
-  }
   const TuneCandidates candidates = ListCandidates(LookAtInputs(train.inputs()), first.settings, AvailableProcessors());
   std::vector<TuneChoice> choices;
   for (const TuneCandidate& candidate : candidates.tried) {

@@ -94,8 +94,9 @@ absl::Status DescribeInitialModel(Metadata* metadata) {
   if (FLAGS_init_from.empty()) return absl::OkStatus();
   std::vector<std::string> hashes;
   for (const std::string& path : InitialFiles()) {
-    ASSIGN_OR_RETURN(std::string hash, Sha256HexOfFile(path));
-    hashes.push_back(std::move(hash));
+    // A pipe has been read, and what was in it has no name to find it by.
+    const absl::StatusOr<std::string> hash = Sha256HexOfFile(path);
+    hashes.push_back(hash.ok() ? *hash : "unknown");
   }
   (*metadata)["init_from"] = absl::StrCat(FLAGS_init_from, " ", absl::StrJoin(hashes, ","));
   return absl::OkStatus();

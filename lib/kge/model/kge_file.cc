@@ -114,9 +114,9 @@ const Schema& KgeSchema() {
            {"2R"},
            false,
            "for probabilities: the curve of each relation's tails, then of each relation's heads"},
-          {"calibration.begin", {DType::kI64}, {"B"}, false, "where the points of each curve begin, and all end"},
-          {"calibration.score", {DType::kF64}, {"P"}, false, "points: a score; platt: the slope"},
-          {"calibration.value", {DType::kF64}, {"P"}, false, "its probability; platt: the offset"},
+          {"calibration.begin", {DType::kI64}, {"CB"}, false, "where the points of each curve begin, and all end"},
+          {"calibration.score", {DType::kF64}, {"CP"}, false, "points: a score; platt: the slope"},
+          {"calibration.value", {DType::kF64}, {"CP"}, false, "its probability; platt: the offset"},
       },
       {
           {"kge_model", true, "conve, distmult or complex"},
@@ -142,9 +142,11 @@ const Schema& KgeSchema() {
           {"imported_from", false, "TiePin or PyKEEN: the project that trained it"},
           {"init_from", false, "the model that training started from, and its SHA-256"},
           {"calibration", false,
-           "platt or isotonic: how probabilities were fitted; so calibration_base_rate, calibration_triples (a hash) "
-           "and "
-           "calibration_among (and its hash, unless all entities), the entities that false answers were drawn from"},
+           "platt or isotonic: how probabilities were fitted; so calibration_base_rate, calibration_triples (their "
+           "hash, as "
+           "valid_sha256) and calibration_among, the entities that false answers were drawn from"},
+          {"calibration_among_tails_sha256", false,
+           "of the candidates of all relations, unless all entities; so calibration_among_heads_sha256"},
           {"epoch", false, "after which this model was written"},
           {"run_ended", false,
            "`true`: by its own limits; `false`: the run that wrote it was still going, or was stopped"},

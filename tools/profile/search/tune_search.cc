@@ -18,6 +18,7 @@ constexpr double kScreening = 0.4, kHalving = 0.2, kCombining = 0.1;  // shares 
                                                                       // stage
 constexpr int kBetweenBaselines = 3;
 constexpr int kMostPairs = 7, kThriftyPairs = 3;
+constexpr size_t kLeastPairs = 2;  // one pair says little
 
 double Median(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -114,6 +115,11 @@ class Search {
     if (!result_.recommended.empty()) {
       RETURN_IF_ERROR(AddThrift());
       RETURN_IF_ERROR(Confirm());
+      if (result_.recommended.empty() && thrift_ >= 0 && faster_.size() > 0) {
+        // The thrifty choice may have been one too many.
+        result_.recommended = faster_;
+        RETURN_IF_ERROR(Confirm());
+      }
     }
     return result_.recommended.empty() ? ThriftAlone() : absl::OkStatus();
   }
@@ -274,7 +280,7 @@ class Search {
   // True if the thrifty choice is no slower in pairs of runs.
   bool SavesForNothing(const std::vector<double>& gains) const {
     const bool wins_once = std::any_of(gains.begin(), gains.end(), [](double gain) { return gain >= 1; });
-    return wins_once && Median(gains) * options_.min_gain >= 1;
+    return gains.size() >= kLeastPairs && wins_once && Median(gains) * options_.min_gain >= 1;
   }
 
   // Adds the thrifty choice to the recommended ones, if they are as fast with it.
@@ -286,6 +292,8 @@ class Search {
     with.insert(with.end(), choices_[c].flags.begin(), choices_[c].flags.end());
     ASSIGN_OR_RETURN(const std::vector<double> gains, Pairs(with, faster, kThriftyPairs, 0.35 * Left()));
     if (!SavesForNothing(gains)) return absl::OkStatus();
+    faster_ = result_.recommended;
+    thrift_ = c;
     result_.recommended.push_back(c);
     result_.recommended_gain *= Median(gains);
     return absl::OkStatus();
@@ -307,7 +315,8 @@ class Search {
   absl::Status Confirm() {
     std::vector<int>& chosen = result_.recommended;
     const TuneFlags flags = FlagsOf(chosen);
-    ASSIGN_OR_RETURN(result_.pairs, Pairs(flags, {}, kMostPairs, Left()));
+    // If it fails, something is left to try.
+    ASSIGN_OR_RETURN(result_.pairs, Pairs(flags, {}, kMostPairs, (Thrifty() >= 0 || thrift_ >= 0 ? 0.65 : 1) * Left()));
     const std::vector<double>& gains = result_.pairs;
     if (gains.empty()) return absl::OkStatus();
     result_.confirmed = true;
@@ -350,6 +359,8 @@ class Search {
   const TuneOptions& options_;
   const double start_;
   double overhead_s_;
+  int thrift_ = -1;          // the thrifty choice that AddThrift added
+  std::vector<int> faster_;  // what it was added to
   TuneResult result_;
 };
 

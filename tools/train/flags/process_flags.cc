@@ -2,6 +2,7 @@
 
 #include <gflags/gflags.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -96,7 +97,11 @@ absl::StatusOr<std::unique_ptr<Communicator>> CommunicatorFromFlags(const ToolRu
   }
   // A torchrun that is killed, or ends by a signal that it does not forward, leaves its processes behind. They then
   // write the checkpoint and end, as after TERM.
-  if (std::getenv("TORCHELASTIC_RUN_ID") != nullptr) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (settings->launcher == "torchrun" && std::getenv("TORCHELASTIC_RUN_ID") != nullptr) {
+    const pid_t parent = ::getppid();
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (::getppid() != parent) std::raise(SIGTERM);  // it went meanwhile
+  }
   SetMessageRank(settings->rank);
   std::signal(SIGPIPE, SIG_IGN);  // what is sent to a process that has gone is an error, which says so
   int processors = 1;
