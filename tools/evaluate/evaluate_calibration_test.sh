@@ -67,15 +67,11 @@ expect_line 'warning: the probabilities are measured on the triples that they we
 head -1 "$elements/test.txt" | cut -f 1 > one.txt
 succeeds "$evaluate" --candidates=one.txt platt.safetensors t.safetensors
 expect_no_line 'Brier' log
-# Triples that the model learned from are no validation.
-succeeds "$featurize" --train="$elements/valid.txt" --valid="$elements/train.txt" --output=turned.safetensors
-"$evaluate" --calibrate=platt --output_model=turned-model.safetensors run/best.safetensors turned.safetensors \
-  > /dev/null 2> log
-expect_line 'warning: turned.safetensors: the model learned from other training triples\|the valid triples are those' log
 # Types of entities are beside probabilities in one file.
 cut -f 1 "$elements/train.txt" | sort -u | awk -v OFS='\t' '{ print $1, NR % 2 ? "odd" : "even" }' > types.txt
 succeeds "$featurize" --entity_types=types.txt --output=typed.safetensors "$elements"/{train,valid,test}.txt
-succeeds "$train" --kge_model=distmult --embedding_dim=4 --max_epochs=1 --plot=false --output_dir=typed typed.safetensors
+succeeds "$train" --kge_model=distmult --embedding_dim=4 --max_epochs=1 --plot=false --output_dir=typed \
+  typed.safetensors
 succeeds "$evaluate" --calibrate=platt --output_model=typed-model.safetensors typed/best.safetensors typed.safetensors
 succeeds "$evaluate" typed-model.safetensors typed.safetensors
 

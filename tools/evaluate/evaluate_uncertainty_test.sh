@@ -129,8 +129,8 @@ succeeds $train $body --messages=2 --output_dir=two s.extxyz
 succeeds $curvature --output=two.safetensors two/checkpoints/last.safetensors
 succeeds $evaluate --uncertainty=two.safetensors --uncertainty_of=atoms --output_dir=two_out two/last.safetensors \
   t.extxyz
-makes_nothing no.extxyz 'has --messages' $select --select_by=farthest --select_output=no.extxyz two/last.safetensors \
-  pool.extxyz
+makes_nothing no.extxyz 'features turn with the structure' $select --select_by=farthest --select_output=no.extxyz \
+  body/last.safetensors pool.extxyz
 
 # Refused, with nothing left.
 nothing() { makes_nothing no.extxyz "$1" "${@:2}"; }

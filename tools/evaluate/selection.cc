@@ -117,10 +117,11 @@ absl::StatusOr<std::unique_ptr<Selection>> Selection::FromFlags(const Models& mo
     case SelectionRule::kFarthest:
       selection->formulas_ = std::make_unique<GradientFormulas>(models.potentials[0], LossOptions(), TermWeights(),
                                                                 AngularMethod::kMoments);
-      if (models.potentials[0].shape.has_messages()) {
-        return absl::InvalidArgumentError(absl::StrCat("--select_by=farthest: ", models.names[0],
-                                                       " has --messages, and potentials of one layer are "
-                                                       "expected"));
+      if (!models.potentials[0].descriptor.is_chebyshev()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--select_by=farthest: ", models.names[0],
+                         " is a many-body potential, whose features turn with the structure, so that distances between "
+                         "them say nothing: choose by uncertainty or spread"));
       }
       for (int t = 0; t < ThreadsFromFlags(); ++t) {
         selection->features_.push_back(std::make_unique<GradientRows>(*selection->formulas_));
