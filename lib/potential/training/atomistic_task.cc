@@ -9,11 +9,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
+#include "lib/base/memory.h"
 #include "lib/base/status_macros.h"
 #include "lib/network/feature_cache.h"
 #include "lib/network/kernel_tuner.h"
 #include "lib/network/network_cost.h"
 #include "lib/network/network_kernel.h"
+#include "lib/potential/data/scattered_features.h"
 #include "lib/potential/model/learned_labels.h"
 #include "lib/potential/model/zbl_options.h"
 #include "lib/potential/training/batch_parts.h"
@@ -265,6 +267,7 @@ class AtomisticTask::ImplOf : public Impl {
     const bool of_doubles = task_.data_.feature_dtype() == DType::kF64;
     const AtomicData& data = task_.data_;
     const FeatureScaling& scaling = task_.model_.feature_scaling();
+    if (task_.reads_scattered_) PrefetchFeatures(data, examples);
     const auto fill = [&](int64_t first, int64_t last, int) {
       for (int64_t e = first; e < last; ++e) {
         const int64_t s = examples[e];
@@ -337,7 +340,12 @@ absl::StatusOr<std::unique_ptr<AtomisticTask>> AtomisticTask::Create(const Atomi
   } else {
     task->impl_ = std::make_unique<ImplOf<float>>(task.get());
   }
-  if (!task->scales_while_reading_) RETURN_IF_ERROR(task->impl_->Standardize(features));
+  if (!task->scales_while_reading_) {
+    RETURN_IF_ERROR(task->impl_->Standardize(features));
+  } else if (FeaturesExceed(data, MemoryLimit())) {
+    AdviseScatteredFeatures(data);
+    task->reads_scattered_ = true;
+  }
   RETURN_IF_ERROR(task->Prepare(train));
   return task;
 }

@@ -101,7 +101,8 @@ class AtomisticTask : public PotentialTask {
   std::vector<Example> examples_;  // [S]
   // True if features are scaled batch by batch, from their files, as memory has no room for all of them.
   bool scales_while_reading_ = false;
-  int64_t most_atoms_ = 0;  // of a structure
+  bool reads_scattered_ = false;  // from files that do not fit into memory
+  int64_t most_atoms_ = 0;        // of a structure
   // Empty with scales_while_reading_.
   Tensor rows_;                       // [A, F] standardized, in the parameters' type; by structure, then by species
   std::vector<int64_t> species_row_;  // [S, species + 1]: rows of each species in a structure; the last is the end
