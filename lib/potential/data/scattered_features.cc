@@ -1,6 +1,6 @@
 #include "lib/potential/data/scattered_features.h"
 
-#include "lib/base/memory.h"
+#include "lib/machine/memory.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

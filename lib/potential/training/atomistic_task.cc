@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
-#include "lib/base/memory.h"
 #include "lib/base/status_macros.h"
+#include "lib/machine/memory.h"
 #include "lib/network/feature_cache.h"
 #include "lib/network/kernel_tuner.h"
 #include "lib/network/network_cost.h"
