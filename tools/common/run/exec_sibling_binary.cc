@@ -1,5 +1,6 @@
 #include "tools/common/run/exec_sibling_binary.h"
 
+#include <gflags/gflags.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,9 +13,24 @@
 #include "lib/base/status_macros.h"
 #include "lib/file/file.h"
 #include "tools/common/run/exec_words.h"
+#include "tools/common/run/given_flags.h"
 #include "tools/common/run/start_script.h"
 
 namespace rutile {
+namespace {
+
+// Tells the other program where flags came from (given_flags.cc).
+void PassFlagOrigins() {
+  std::vector<gflags::CommandLineFlagInfo> flags;
+  gflags::GetAllFlags(&flags);
+  std::string origins;
+  for (const gflags::CommandLineFlagInfo& flag : flags) {
+    if (FlagGiven(flag.name.c_str())) absl::StrAppend(&origins, flag.name, "\t", FlagOrigin(flag.name), "\n");
+  }
+  ::setenv("RUTILE_FLAG_ORIGINS", origins.c_str(), /*replace=*/1);
+}
+
+}  // namespace
 
 absl::Status ExecSiblingBinary(const ToolRun& run, const std::string& name, absl::string_view why) {
   char self[PATH_MAX];
@@ -26,6 +42,7 @@ absl::Status ExecSiblingBinary(const ToolRun& run, const std::string& name, absl
   std::vector<std::string> words = run.command;
   const std::vector<char*> argv = ExecWords(&words);
   RETURN_IF_ERROR(CheckInterrupt());  // exec would lose the signal
+  PassFlagOrigins();
   ::execv(path.c_str(), argv.data());
   const int error = errno;
   if (error != ENOENT) return ErrnoStatus(error, absl::StrCat(why, ": ", path));

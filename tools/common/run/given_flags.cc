@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "lib/base/decimal.h"
 
 namespace rutile {
@@ -28,7 +30,19 @@ std::string FlagOrigin(const std::string& name) {
   return found == Origins()->end() ? "default" : found->second;
 }
 
-void RecordFlagOrigins(std::map<std::string, std::string> origins) { Origins() = std::move(origins); }
+// A program that has continued as this one (exec_sibling_binary.cc) knows of flag files, which may have been pipes,
+// more than its command says.
+void RecordFlagOrigins(std::map<std::string, std::string> origins) {
+  if (const char* const before = std::getenv("RUTILE_FLAG_ORIGINS"); before != nullptr) {
+    for (const absl::string_view line : absl::StrSplit(before, '\n', absl::SkipEmpty())) {
+      const std::pair<std::string, std::string> flag = absl::StrSplit(line, absl::MaxSplits('\t', 1));
+      const auto found = origins.find(flag.first);
+      if (found != origins.end()) found->second = flag.second;
+    }
+    ::unsetenv("RUTILE_FLAG_ORIGINS");
+  }
+  Origins() = std::move(origins);
+}
 
 bool FlagGiven(const char* name) {
   const gflags::CommandLineFlagInfo info = gflags::GetCommandLineFlagInfoOrDie(name);
