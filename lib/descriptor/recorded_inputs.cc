@@ -36,7 +36,6 @@ absl::StatusOr<std::optional<DescriptorOptions>> RecordedDescriptor(const Tensor
 
 absl::StatusOr<RecordedInputs> ReadRecordedInputs(absl::Span<const std::string> inputs) {
   RecordedInputs result;
-  bool same_labels = true;
   for (const std::string& path : inputs) {
     if (!LooksLikeTensorFile(path)) continue;
     ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(path));
@@ -53,7 +52,7 @@ absl::StatusOr<RecordedInputs> ReadRecordedInputs(absl::Span<const std::string> 
     }
     const LabelKeys label_keys = LabelKeysOf(file.metadata);
     if (!result.path.empty()) {
-      same_labels = same_labels && label_keys == result.label_keys;
+      if (label_keys != result.label_keys && result.other_labels.empty()) result.other_labels = path;
       continue;
     }
     result.label_keys = label_keys;
@@ -66,7 +65,7 @@ absl::StatusOr<RecordedInputs> ReadRecordedInputs(absl::Span<const std::string> 
     result.weight_key = value("weight_key");
     ASSIGN_OR_RETURN(result.atomic_energies, AtomicEnergiesOf(file));
   }
-  if (!same_labels) result.label_keys.clear();
+  if (!result.other_labels.empty()) result.label_keys.clear();
   return result;
 }
 

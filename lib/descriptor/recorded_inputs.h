@@ -27,6 +27,7 @@ struct RecordedInputs {
   std::string config_key, weight_key;         // of the first file of neighbors
   std::map<uint8_t, double> atomic_energies;  // eV, of the first file of neighbors
   LabelKeys label_keys;                       // of the files of neighbors, if all have the same
+  std::string other_labels;                   // the first file whose label keys differ from those of the first, or ""
 };
 
 // Reads the records of those inputs that are files of neighbors. INVALID_ARGUMENT for a tensor file of another kind,

@@ -122,7 +122,11 @@ class ExtxyzReader : public FrameReader {
     if (role_[kEnergy] >= 0) {
       const auto& [key, value] = pairs[role_[kEnergy]];
       const std::optional<double> energy = ParseNumber(value);
-      if (!energy.has_value()) return Error(key, ": ", WhyNoNumber(value), ", expected an energy in eV");
+      if (!energy.has_value()) {
+        return Error(
+            key, ": ", WhyNoNumber(value), ", expected an energy in eV",
+            key == options_.recorded.energy ? ", as the model learned from this key; --energy_key names another" : "");
+      }
       structure->energy = *energy;
       structure->energy_key.assign(key.data(), key.size());
       unrecorded_.Count(UnrecordedNames::kEnergy, options_.recorded.energy, key);
@@ -240,8 +244,12 @@ class ExtxyzReader : public FrameReader {
     const Role role = used_stress_ ? kStress : kVirial;
     const auto& [key, value] = comment_.pairs()[role_[role]];
     const LabelNames& recorded = options_.recorded;
-    if (!recorded.stress.empty() || key != recorded.virial) {
-      unrecorded_.Count(UnrecordedNames::kStress, recorded.stress.empty() ? recorded.virial : recorded.stress, key);
+    if (key != recorded.stress && key != recorded.virial) {
+      if (recorded.stress.empty()) {
+        unrecorded_.Count(UnrecordedNames::kVirial, recorded.virial, key);
+      } else {
+        unrecorded_.Count(UnrecordedNames::kStress, recorded.stress, key);
+      }
     }
     Matrix3 m;
     const absl::StatusOr<int> count = ParseTensor(value, &m);

@@ -14,8 +14,8 @@ void UnrecordedNames::Count(Quantity quantity, absl::string_view recorded, absl:
 }
 
 std::vector<std::string> UnrecordedNames::Messages(absl::string_view path, int64_t num_frames) const {
-  constexpr absl::string_view kWhat[kQuantities] = {"energy", "forces", "stress"};
-  constexpr absl::string_view kFlag[kQuantities] = {"energy_key", "force_key", "stress_key"};
+  constexpr absl::string_view kWhat[kQuantities] = {"energy", "forces", "stress", "virial"};
+  constexpr absl::string_view kFlag[kQuantities] = {"energy_key", "force_key", "stress_key", "virial_key"};
   std::vector<std::string> messages;
   for (int quantity = 0; quantity < kQuantities; ++quantity) {
     const Frames& frames = frames_[quantity];

@@ -15,7 +15,7 @@ namespace rutile {
 // Counts such frames in one file.
 class UnrecordedNames {
  public:
-  enum Quantity { kEnergy, kForces, kStress, kQuantities };
+  enum Quantity { kEnergy, kForces, kStress, kVirial, kQuantities };
 
   // Counts a frame whose quantity was read under the name `used`. recorded: the name that the model knows; "" for none.
   void Count(Quantity quantity, absl::string_view recorded, absl::string_view used);

@@ -16,6 +16,7 @@
 #include "lib/structure/element.h"
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/tensor_reader.h"
+#include "tools/common/flags/structure_flags.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
 
@@ -71,20 +72,31 @@ absl::StatusOr<LabelKeys> RecordedLabels(const Models& models) {
   const LabelKeys first = LabelKeysOf(models.potentials[0].metadata);
   for (size_t m = 1; m < models.potentials.size(); ++m) {
     const LabelKeys other = LabelKeysOf(models.potentials[m].metadata);
+    std::vector<std::string> differences;
     for (const absl::string_view label_key : kLabelKeyNames) {
       const std::string name(label_key);
       const auto text = [&](const LabelKeys& keys) {
         const auto found = keys.find(name);
-        return found == keys.end() ? absl::StrCat("the default of --", name)
+        return found == keys.end() ? absl::StrCat("no --", name, " (usual names, or an older version)")
                                    : absl::StrCat("--", name, "=", found->second);
       };
       if (FlagGiven(name.c_str()) || text(first) == text(other)) continue;
-      return absl::InvalidArgumentError(absl::StrCat(models.names[m], ": learned from labels of ", text(other),
-                                                     ", and ", models.names[0], " of ", text(first),
-                                                     ": say by that flag which labels to compare with"));
+      differences.push_back(absl::StrCat(text(other), ", and ", models.names[0], " ", text(first)));
     }
+    if (differences.empty()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(models.names[m], ": records labels of ",
+                                                   absl::StrJoin(differences, "; "),
+                                                   ": say by these flags which labels to compare with"));
   }
   return first;
+}
+
+absl::StatusOr<StructureReaderOptions> ReaderOptionsFor(const Models& models, std::string* taken) {
+  ASSIGN_OR_RETURN(StructureReaderOptions options, StructureReaderOptionsFromFlags());
+  ASSIGN_OR_RETURN(const LabelKeys recorded, RecordedLabels(models));
+  const std::string words = TakeRecordedLabels(recorded, &options);
+  if (taken != nullptr) *taken = words;
+  return options;
 }
 
 void DescribeSubset(const Models& models, Metadata* metadata) {

@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/structure/label_keys.h"
+#include "lib/structure/structure_reader.h"
 #include "lib/tensorfile/tensor_file.h"
 
 namespace rutile {
@@ -33,6 +34,9 @@ void SayIfOfSubset(absl::string_view path, const Metadata& metadata);
 // Returns by which names and units the labels of the training data were read, as all models record it. INVALID_ARGUMENT
 // naming two models that differ in one that no flag of this command gives.
 absl::StatusOr<LabelKeys> RecordedLabels(const Models& models);
+// Returns how structures are read for the models: as flags say and, where they say nothing, under the names of the
+// labels that the models learned from. taken: receives these as flags, unless null.
+absl::StatusOr<StructureReaderOptions> ReaderOptionsFor(const Models& models, std::string* taken = nullptr);
 // Copies what a single model says of its subset into the metadata of its predictions, by which tracin --lds finds them.
 void DescribeSubset(const Models& models, Metadata* metadata);
 

@@ -15,6 +15,7 @@
 #include "lib/file/sha256.h"
 #include "lib/potential/data/structure_list.h"
 #include "lib/potential/prediction/predict_inputs.h"
+#include "lib/structure/label_keys.h"
 #include "lib/tensorfile/provenance.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "tools/common/flags/structure_flags.h"
@@ -50,18 +51,40 @@ bool AreTensorFiles(absl::Span<const std::string> inputs) {
   return std::all_of(inputs.begin(), inputs.end(), [](const std::string& path) { return LooksLikeTensorFile(path); });
 }
 
+// Says a word of each file whose labels were read by other names than those that the models learned from.
+absl::Status WarnOfOtherLabels(const LabelKeys& of_models, const std::string& model,
+                               absl::Span<const std::string> inputs) {
+  const auto text = [](const LabelKeys& keys) {
+    std::vector<std::string> words;
+    for (const auto& [name, value] : keys) words.push_back(absl::StrCat("--", name, "=", value));
+    return words.empty() ? std::string("the usual names (or in an older version)") : absl::StrJoin(words, " ");
+  };
+  for (const std::string& path : inputs) {
+    if (!LooksLikeTensorFile(path)) continue;
+    ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(path));
+    const LabelKeys of_file = LabelKeysOf(file.metadata);
+    if (of_file == of_models) continue;
+    PrintWarning(absl::StrCat(path, ": its labels were read by ", text(of_file), ", and ", model,
+                              " learned from labels of ", text(of_models),
+                              ": if these are other energies or forces, errors mean nothing"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<PredictOptions> PredictOptionsFromFlags(const Models& models, absl::Span<const std::string> inputs,
                                                        const EvaluateShard& shard) {
   PredictOptions options;
-  ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
   if (!AreTensorFiles(inputs)) {
-    ASSIGN_OR_RETURN(const LabelKeys recorded, RecordedLabels(models));
-    const std::string taken = TakeRecordedLabels(recorded, &options.reader);
+    std::string taken;
+    ASSIGN_OR_RETURN(options.reader, ReaderOptionsFor(models, &taken));
     if (!taken.empty()) {
       PrintMessage(absl::StrCat("labels are read as those that the model learned from, by ", taken,
                                 ", where a frame has them; these flags choose others"));
     }
+  } else {
+    ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
   }
+  RETURN_IF_ERROR(WarnOfOtherLabels(LabelKeysOf(models.potentials[0].metadata), models.names[0], inputs));
   options.num_threads = ThreadsFromFlags();
   options.forces = FLAGS_forces;
   options.config_type = FLAGS_config_type;

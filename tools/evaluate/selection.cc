@@ -159,7 +159,7 @@ absl::StatusOr<std::vector<Choice>> Selection::ByUncertainty() const {
   std::vector<double> targets;
   if (!targets_.empty()) {
     PredictOptions of_targets;
-    ASSIGN_OR_RETURN(of_targets.reader, StructureReaderOptionsFromFlags());
+    ASSIGN_OR_RETURN(of_targets.reader, ReaderOptionsFor(models_));
     of_targets.num_threads = ThreadsFromFlags();
     of_targets.forces = false;
     std::map<int64_t, std::vector<double>> rows;
@@ -228,7 +228,7 @@ absl::Status Selection::Write(absl::Span<const std::string> inputs,
                               " above 0"));
   }
   PredictOptions again;
-  ASSIGN_OR_RETURN(again.reader, StructureReaderOptionsFromFlags());
+  ASSIGN_OR_RETURN(again.reader, ReaderOptionsFor(models_));
   again.reader.on_warning = nullptr;  // they were given when the structures were read first
   again.num_threads = ThreadsFromFlags();
   again.forces = false;

@@ -478,6 +478,7 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolR
   if (!flags.test.empty()) {
     ASSIGN_OR_RETURN(test, ReadData(flags.test, potential, AtomicDataOptions()));
   }
+  if (potential.has_value()) RETURN_IF_ERROR(CheckRecordedLabels(*potential, train, test));
   if (!train.from_structures() && !test.from_structures()) {
     RETURN_IF_ERROR(RefuseStructureReaderFlags("on files that were made from structures"));
   } else if (potential.has_value()) {

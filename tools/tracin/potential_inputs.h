@@ -28,6 +28,10 @@ std::string StructureExamplesSha256(const std::string& data_sha256, absl::Span<c
 // differs from `potential` in more.
 absl::Status CheckSameModels(const std::vector<std::string>& paths, const Potential& potential);
 
+// Compares the label keys that prepared files record with those that the model records. INVALID_ARGUMENT if both record
+// keys and they differ; warns if one of them records none.
+absl::Status CheckRecordedLabels(const Potential& potential, const AtomicData& train, const AtomicData& test);
+
 }  // namespace rutile
 
 #endif  // RUTILE_TOOLS_TRACIN_POTENTIAL_INPUTS_H_

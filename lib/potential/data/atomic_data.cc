@@ -258,8 +258,7 @@ absl::StatusOr<AtomicData> AtomicData::Read(absl::Span<const std::string> inputs
   impl->neighbors = std::move(read.neighbors);
   const AtomicBlock& first = *impl->blocks[0];
   impl->config_key = first.config_key;
-  const auto same_labels = [&](const Block& block) { return block->label_keys == first.label_keys; };
-  if (std::all_of(impl->blocks.begin(), impl->blocks.end(), same_labels)) impl->label_keys = first.label_keys;
+  impl->label_keys = CommonLabelKeys(impl->blocks, options.reader.on_warning);
   impl->preload = options.preload;
   impl->from_structures = first.kind == AtomicKind::kStructures;
   impl->has_features = first.kind == AtomicKind::kFeatures;

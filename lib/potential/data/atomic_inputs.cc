@@ -251,4 +251,20 @@ absl::StatusOr<std::shared_ptr<const AtomicBlock>> ReadBlock(const std::string& 
   return WithSpeciesOf(descriptor, std::make_shared<const AtomicBlock>(std::move(block)));
 }
 
+LabelKeys CommonLabelKeys(absl::Span<const std::shared_ptr<const AtomicBlock>> blocks,
+                          const std::function<void(const std::string&)>& on_warning) {
+  const AtomicBlock& first = *blocks[0];
+  for (const std::shared_ptr<const AtomicBlock>& block : blocks) {
+    if (block->label_keys == first.label_keys) continue;
+    if (on_warning) {
+      on_warning(
+          absl::StrCat(block->path, ": its labels were read by other keys than those of ", first.path,
+                       ": if these are other energies or forces, do not mix them. What learns from both does not "
+                       "record which"));
+    }
+    return {};
+  }
+  return first.label_keys;
+}
+
 }  // namespace rutile

@@ -59,6 +59,10 @@ absl::StatusOr<std::shared_ptr<const AtomicBlock>> ReadBlock(const std::string& 
                                                              const DescriptorOptions& descriptor,
                                                              const PreloadOptions& preload);
 
+// Returns by which keys the labels of all blocks were read. If they differ, returns none, and warns.
+LabelKeys CommonLabelKeys(absl::Span<const std::shared_ptr<const AtomicBlock>> blocks,
+                          const std::function<void(const std::string&)>& on_warning);
+
 }  // namespace rutile
 
 #endif  // RUTILE_LIB_POTENTIAL_DATA_ATOMIC_INPUTS_H_

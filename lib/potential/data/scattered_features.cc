@@ -35,8 +35,11 @@ void AdviseScatteredFeatures(const AtomicData& data) {
   Bytes run;
   for (int64_t s = 0; s < data.num_structures(); ++s) {
     const Bytes next = FeaturesOf(data, s);
-    if (next.begin == run.begin + run.size) {
-      run.size += next.size;
+    // Structures that were left out, or belong to another set, lie between; the kernel has room for few records.
+    constexpr int64_t kLargestGap = 1 << 20;
+    const int64_t gap = next.begin - (run.begin + run.size);
+    if (run.size > 0 && gap >= 0 && gap < kLargestGap) {
+      run.size += gap + next.size;
       continue;
     }
     if (run.size > 0) AdviseRandomAccess(run.begin, run.size);

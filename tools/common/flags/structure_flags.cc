@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/enum_names.h"
+#include "lib/base/status_macros.h"
 #include "lib/tensorfile/provenance.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
@@ -66,14 +67,6 @@ void WarnOfFile(const std::string& what) {
   if (before == kWarnings) PrintWarning("and there is more of this kind, in files that are not named here");
 }
 
-// Words that are none leave the options as they are: flags were checked, and records of other versions may have others.
-void SetUnits(absl::string_view runner_units, absl::string_view xsf_forces, StructureReaderOptions* options) {
-  const absl::StatusOr<RunnerUnits> units = kRunnerUnitsNames.Parse(runner_units);
-  if (units.ok()) options->runner_units = *units;
-  const absl::StatusOr<XsfForces> forces = kXsfForcesNames.Parse(xsf_forces);
-  if (forces.ok()) options->xsf_forces = *forces;
-}
-
 }  // namespace
 
 absl::StatusOr<StructureReaderOptions> StructureReaderOptionsFromFlags() {
@@ -82,7 +75,8 @@ absl::StatusOr<StructureReaderOptions> StructureReaderOptionsFromFlags() {
   options.force_key = FLAGS_force_key;
   options.stress_key = FLAGS_stress_key;
   options.virial_key = FLAGS_virial_key;
-  SetUnits(FLAGS_runner_units, FLAGS_xsf_forces, &options);
+  ASSIGN_OR_RETURN(options.runner_units, kRunnerUnitsNames.Parse(FLAGS_runner_units));
+  ASSIGN_OR_RETURN(options.xsf_forces, kXsfForcesNames.Parse(FLAGS_xsf_forces));
   options.on_warning = WarnOfFile;
   return options;
 }
@@ -109,8 +103,7 @@ std::string TakeRecordedLabels(const LabelKeys& recorded, StructureReaderOptions
   options->recorded.force = take("force_key", FlagGiven("force_key"));
   options->recorded.stress = take("stress_key", stress_given);
   options->recorded.virial = take("virial_key", stress_given);
-  const std::string runner_units = take("runner_units", FlagGiven("runner_units"));
-  SetUnits(runner_units, take("xsf_forces", FlagGiven("xsf_forces")), options);
+  // Units are of a file, not of a model: those of the training set say nothing of another one.
   return taken;
 }
 

@@ -20,9 +20,9 @@ absl::StatusOr<StructureReaderOptions> StructureReaderOptionsFromFlags();
 // Those of these flags that do not have their defaults.
 LabelKeys LabelKeysFromFlags();
 
-// Makes recorded names and units the defaults for labels that no flag names: a name is tried before the usual ones,
-// units count as if they were given. A stress or a virial that a flag names stands for both. Returns the flags that say
-// the same, "" if nothing is taken.
+// Makes recorded names the defaults for labels that no flag names: such a name is tried before the usual ones. Units,
+// which are of a file and not of a model, are not taken. A stress or a virial that a flag names stands for both.
+// Returns the flags that say the same, "" if nothing is taken.
 std::string TakeRecordedLabels(const LabelKeys& recorded, StructureReaderOptions* options);
 
 // The names of these flags.

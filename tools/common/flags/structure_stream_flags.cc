@@ -65,7 +65,13 @@ void DescribeLabelKeys(const RecordedInputs& recorded, absl::Span<const std::str
   const bool any_text =
       std::any_of(inputs.begin(), inputs.end(), [](const std::string& path) { return !LooksLikeTensorFile(path); });
   const LabelKeys keys = any_text ? LabelKeysFromFlags() : recorded.label_keys;
-  if (any_text && !recorded.path.empty() && keys != recorded.label_keys) return;
+  const bool differ = any_text && !recorded.path.empty() && keys != recorded.label_keys;
+  if (differ || !recorded.other_labels.empty()) {
+    PrintWarning(absl::StrCat(recorded.path, ": its labels were read by other keys than those of ",
+                              recorded.other_labels.empty() ? "the structures beside it" : recorded.other_labels,
+                              ": if these are other energies or forces, do not mix them. The output records no keys"));
+    return;
+  }
   metadata->insert(keys.begin(), keys.end());
 }
 

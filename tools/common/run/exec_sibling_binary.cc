@@ -1,6 +1,7 @@
 #include "tools/common/run/exec_sibling_binary.h"
 
 #include <gflags/gflags.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -36,7 +37,11 @@ absl::Status ExecSiblingBinary(const ToolRun& run, const std::string& name, absl
   char self[PATH_MAX];
   const std::string start = PathOfThisProgram();
   if (::realpath(start.c_str(), self) == nullptr) {
-    return ErrnoStatus(errno, absl::StrCat(start, ": cannot find the directory of this program"));
+    // Without /proc, or after the file was replaced, the name that the program was started by tells.
+    const auto name_at_start = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+    if (name_at_start == nullptr || ::realpath(name_at_start, self) == nullptr) {
+      return ErrnoStatus(errno, absl::StrCat(start, ": cannot find the directory of this program; is /proc mounted?"));
+    }
   }
   const std::string own = self, path = own.substr(0, own.rfind('/') + 1) + name;
   std::vector<std::string> words = run.command;
