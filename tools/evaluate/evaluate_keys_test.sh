@@ -68,7 +68,7 @@ done
 
 # Members that learned from other labels, and a run that starts from such a model.
 succeeds $train --force_weight=0.1 --output_dir=other both.extxyz
-refuses 'other/best.*: learned from labels of the default of --energy_key, and run/best.*--energy_key=E' \
+refuses 'other/best.*: records labels of no --energy_key.*, and run/best.*--energy_key=E' \
   $evaluate run/best.safetensors,other/best.safetensors both.extxyz
 succeeds $evaluate --energy_key=E --force_key=F run/best.safetensors,other/best.safetensors both.extxyz
 succeeds $evaluate run/best.safetensors,other/best.safetensors n.safetensors
@@ -76,5 +76,18 @@ succeeds $train --init_from=$model --force_weight=0.1 --output_dir=tuned both.ex
 expect_line 'warning: --init_from: the model learned from labels of --energy_key=E --force_key=F, and this' log
 succeeds $train $keys --init_from=$model --force_weight=0.1 --output_dir=again both.extxyz
 expect_no_line 'learned from labels' log
+# Units are of a file: those that are given count, and those of the training set do not.
+printf 'begin\natom 0 0 0 Ti 0 0 0 0 0\natom 1.9 0 0 O 0 0 0 0 0\nenergy -100\ncharge 0\nend\n' > input.data
+succeeds $train --runner_units=angstrom_ev --force_weight=0 --output_dir=runner input.data
+for m in $model runner/best.safetensors; do
+  refuses 'does not say its units' $evaluate $m input.data
+  succeeds $evaluate --runner_units=angstrom_ev $m input.data
+done
+# What is chosen to be computed is read like the rest, and prepared files of other labels are named.
+succeeds $evaluate --select=2 --select_by=farthest --select_output=chosen.extxyz $model own.extxyz
+expect_text 'energy=-40' chosen.extxyz
+succeeds $featurize --species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --output=usual.safetensors usual.extxyz
+succeeds $evaluate --forces=false $model usual.safetensors
+expect_line 'warning: usual.safetensors: its labels were read by the usual names.*learned from labels of --energy_key=E' log
 
 finish

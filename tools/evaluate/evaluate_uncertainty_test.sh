@@ -127,8 +127,10 @@ cmp <(column 'energy_std[meV/atom]' body_out/predictions.tsv) \
   <(column 'energy_std[meV/atom]' cached_out/predictions.tsv) || fail "from neighbors"
 succeeds $train $body --messages=2 --output_dir=two s.extxyz
 succeeds $curvature --output=two.safetensors two/checkpoints/last.safetensors
-succeeds $evaluate --uncertainty=two.safetensors --uncertainty_of=atoms --output_dir=two_out two/last.safetensors \
+succeeds $evaluate --uncertainty=two.safetensors --uncertainty_of=forces --output_dir=two_out two/last.safetensors \
   t.extxyz
+expect_error 1 'atoms of such a potential' $evaluate --uncertainty=two.safetensors --uncertainty_of=atoms \
+  two/last.safetensors t.extxyz
 makes_nothing no.extxyz 'features turn with the structure' $select --select_by=farthest --select_output=no.extxyz \
   body/last.safetensors pool.extxyz
 

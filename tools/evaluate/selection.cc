@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <utility>
 
 #include "absl/memory/memory.h"
@@ -78,8 +79,12 @@ absl::StatusOr<std::unique_ptr<Selection>> Selection::FromFlags(const Models& mo
   if (FLAGS_select_output.empty() || FLAGS_select_output == "-") {
     return absl::InvalidArgumentError("--select needs --select_output: the file for the structures that are chosen");
   }
-  if (std::find(inputs.begin(), inputs.end(), "-") != inputs.end()) {
-    return absl::InvalidArgumentError("--select reads structures twice, and standard input only once: name a file");
+  for (const std::string& input : inputs) {
+    std::error_code error;
+    if (input != "-" && std::filesystem::is_regular_file(input, error)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("--select reads structures twice, and ",
+                                                   input == "-" ? "standard input" : input,
+                                                   " can be read only once: name a file"));
   }
   auto selection = absl::WrapUnique(new Selection(models, uncertainty));
   const absl::StatusOr<SelectionRule> rule = kRuleNames.Parse(FLAGS_select_by);

@@ -57,6 +57,12 @@ absl::StatusOr<std::unique_ptr<Uncertainty>> Uncertainty::FromFlags(const Models
   }
   const Potential& potential = models.potentials[member];
   RETURN_IF_ERROR(CheckCurvatureOf(curvature, potential, models.names[member]));
+  if (potential.shape.has_messages() && options.atoms) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--uncertainty_of=", FLAGS_uncertainty_of, ": ", models.names[member],
+        " has --messages, and atoms of such a potential have no uncertainties of their own: take energy or "
+        "forces"));
+  }
   if (models.potentials.size() > 1) {
     PrintMessage(
         absl::StrCat("--uncertainty is that of ", models.names[member], "; predictions are the mean of the committee"));
@@ -88,7 +94,7 @@ absl::StatusOr<std::vector<std::string>> UncertaintySelection() {
   if (FLAGS_uncertainty.empty()) return words;
   ASSIGN_OR_RETURN(const std::string hash, Sha256HexOfFile(FLAGS_uncertainty));
   words.push_back(absl::StrCat("--uncertainty=sha256:", hash.substr(0, 16)));
-  if (FlagGiven("uncertainty_of")) words.push_back(absl::StrCat("--uncertainty_of=", FLAGS_uncertainty_of));
+  if (FLAGS_uncertainty_of != "energy") words.push_back(absl::StrCat("--uncertainty_of=", FLAGS_uncertainty_of));
   return words;
 }
 

@@ -21,7 +21,15 @@ constexpr char kUncalibrated[] =
 // Adds a line on one quantity. scale: 1000 for meV.
 void Describe(const char* quantity, const char* unit, double scale, const ErrorsWithUncertainty& errors,
               std::vector<std::string>* lines) {
-  if (errors.error.empty()) return;
+  constexpr size_t kFew = 20;
+  if (errors.error.empty()) {
+    lines->push_back(absl::StrCat(quantity, ": no labels to calibrate on", kUncalibrated));
+    return;
+  }
+  if (errors.error.size() < kFew) {
+    lines->push_back(
+        absl::StrCat(quantity, ": only ", errors.error.size(), " errors to calibrate on; the scale is rough"));
+  }
   std::vector<double> error = errors.error, deviation = errors.deviation;
   for (double& each : error) each *= scale;
   for (double& each : deviation) each *= scale;
@@ -59,7 +67,9 @@ absl::Status SaveCurvature(const std::string& path, const std::string& source, M
   std::vector<std::string> lines;
   Describe("energy", "meV/atom", 1000, made.calibration.energy, &lines);
   Describe("force", "eV/Å", 1, made.calibration.force, &lines);
-  for (const std::string& line : lines) PrintMessage(absl::StrCat("calibrated on ", source, ": ", line));
+  if (!source.empty()) {
+    for (const std::string& line : lines) PrintMessage(absl::StrCat("calibrated on ", source, ": ", line));
+  }
   if (made.calibration.num_fixed > 0) {
     PrintMessage(absl::StrCat(made.calibration.num_fixed,
                               " components of forces are zero by symmetry and do not count in the calibration"));

@@ -391,6 +391,10 @@ absl::Status PotentialDomain::WriteCurvatureFile(absl::Span<const ProductPart> p
   HeldOut held_out;
   if (flags_.test.empty()) {
     ASSIGN_OR_RETURN(held_out, ValidationStructures(train_, RunDirectory()));
+    // With --train_frames=all those of the validation train, too.
+    auto& held = held_out.structures;
+    const auto trains = [&](int64_t s) { return std::find(examples_.begin(), examples_.end(), s) != examples_.end(); };
+    held.erase(std::remove_if(held.begin(), held.end(), trains), held.end());
   } else {
     for (int64_t s = 0; s < test_.num_structures(); ++s) held_out.structures.push_back(s);
     held_out.source = "the structures of --test";

@@ -9,6 +9,7 @@
 #include "lib/structure/label_keys.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/run_tool.h"
 
 namespace rutile {
 

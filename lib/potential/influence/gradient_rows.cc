@@ -159,10 +159,10 @@ void GradientRows::PredictGeometry(const StructureGeometry& geometry, bool force
 
 void GradientRows::AtomGradient(int64_t atom, absl::Span<double> row) {
   CHECK_EQ(row.size(), formulas_.parameters.size());
+  CHECK(messages_ == nullptr) << "of two layers an atom's energy depends on what its neighbors send";
   std::fill(row.begin(), row.end(), 0.0);
   if (atom_kernel_ == nullptr) atom_kernel_ = MakeAtomKernel<double>(formulas_.potential.shape);
   const double slope = 1 / formulas_.potential.energy_scaling.scale;
-  if (messages_ != nullptr) return AddAtomGradientWithNeighbors(atom, slope, row);
   const int f = formulas_.num_features;
   atom_offset_.assign(formulas_.num_species + 1, 0);
   std::fill(atom_offset_.begin() + species_[atom] + 1, atom_offset_.end(), 1);
@@ -171,26 +171,6 @@ void GradientRows::AtomGradient(int64_t atom, absl::Span<double> row) {
   double energy;
   atom_kernel_->Forward(formulas_.parameters, rows, absl::MakeSpan(&energy, 1));
   atom_kernel_->Backward(formulas_.parameters, rows, absl::MakeConstSpan(&slope, 1), row);
-}
-
-// With a second layer the energy of an atom depends on what its neighbors send. All atoms are computed, and this one is
-// a structure of its own.
-void GradientRows::AddAtomGradientWithNeighbors(int64_t atom, double slope, absl::Span<double> row) {
-  const Potential& potential = formulas_.potential;
-  if (atom_messages_ == nullptr) {
-    atom_messages_ = MakeStructureMessages<double>(potential.descriptor, potential.shape, potential.feature_scaling);
-    atom_kernel_->SetMessageSums(atom_messages_.get());
-  }
-  const auto n = static_cast<int64_t>(row_.size());
-  atom_messages_->Clear();
-  atom_messages_->Add({state_.get(), row_.data(), n, n});
-  std::vector<int32_t> structure(n, 0);
-  structure[row_[atom]] = 1;
-  const AtomRows<double> rows{x_, species_offset_, structure};
-  double energies[2];
-  const double slopes[2] = {0, slope};
-  atom_kernel_->Forward(formulas_.parameters, rows, absl::MakeSpan(energies));
-  atom_kernel_->Backward(formulas_.parameters, rows, slopes, row);
 }
 
 void GradientRows::MeanInputs(absl::Span<double> mean) const {

@@ -75,7 +75,8 @@ class GradientRows {
   // Predicts a structure without references: its energy and, with `forces`, its forces. Of the functions above,
   // Gradient may follow. geometry: not used after the call.
   void PredictGeometry(const StructureGeometry& geometry, bool forces);
-  // Computes the gradient of the energy of one atom of the structure that was predicted. row: [P], overwritten.
+  // Computes the gradient of the energy of one atom of the structure that was predicted, of a potential of one layer.
+  // row: [P], overwritten.
   void AtomGradient(int64_t atom, absl::Span<double> row);
   // Writes the sum over the atoms of each species of their standardized features, divided by the number of all atoms of
   // the structure that was predicted. mean: [species, F], overwritten.
@@ -93,8 +94,6 @@ class GradientRows {
   void PlaceAtoms(absl::Span<const uint8_t> species);
   template <typename U>
   void Standardize(absl::Span<const uint8_t> species, const U* features);
-  // Adds the gradient of slope times the energy of an atom whose neighbors send messages.
-  void AddAtomGradientWithNeighbors(int64_t atom, double slope, absl::Span<double> row);
   // Sets the slopes of the structure's loss; those by forces are force_slopes_.
   void SetLossSlopes(OutputSlopes* slopes);
   // Tells messages_, if there are any, where the structure's neighbors are: in state_.
@@ -106,9 +105,7 @@ class GradientRows {
   const GradientFormulas& formulas_;
   const std::unique_ptr<AtomKernel<double>> kernel_;
   const std::unique_ptr<StructureMessages<double>> messages_;  // null for potentials of one layer
-  // For AtomGradient, which must not disturb what kernel_ and messages_ stored.
-  std::unique_ptr<AtomKernel<double>> atom_kernel_;
-  std::unique_ptr<StructureMessages<double>> atom_messages_;  // null for potentials of one layer
+  std::unique_ptr<AtomKernel<double>> atom_kernel_;  // for AtomGradient, which must not disturb what kernel_ stored
   const std::unique_ptr<DescriptorDerivatives<double>::State> state_;
   PairMemory pairs_;
   // The structure whose derivatives are ready; null if there is none.

@@ -147,7 +147,13 @@ absl::StatusOr<CalibrationData> PredictForCalibration(const GradientFormulas& fo
       ++count;
     }
   }
-  const double fixed = count > 0 ? kFixedShare * std::sqrt(sum / count) : 0;
+  // Nor can forces be known so much better than energies, unless all of them are zero by symmetry.
+  double of_energies = 0;
+  for (const CalibrationData& part : parts) {
+    for (const double each : part.energy.deviation) of_energies = std::max(of_energies, each);
+  }
+  constexpr double kFixedByEnergies = 1e-9;  // 1/Angstrom
+  const double fixed = std::max(count > 0 ? kFixedShare * std::sqrt(sum / count) : 0, kFixedByEnergies * of_energies);
   for (const CalibrationData& part : parts) {
     for (size_t k = 0; k < part.energy.error.size(); ++k) {
       all.energy.error.push_back(part.energy.error[k]);

@@ -49,6 +49,11 @@ absl::Status CheckOutputs(absl::Span<const std::pair<std::string, std::string>> 
           absl::StrCat("--", flag, "=-: standard output cannot be a directory: name one (./- for one of that name)"));
     }
     if (!IsOutputFlag(flag)) continue;
+    for (const auto& [other, value] : flags) {
+      if (other == flag || !IsOutputFlag(other) || value != output || output.empty() || output == "-") continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", flag, " and --", other, " both name ", output, ": give each a name of its own"));
+    }
     const std::optional<Identity> there = IdentityOf(output);
     if (!there.has_value()) continue;
     std::vector<std::string> inputs;

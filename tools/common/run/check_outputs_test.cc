@@ -82,5 +82,12 @@ TEST_F(CheckOutputsTest, InWhatArgumentsStandFor) {
   EXPECT_EQ(Message({{"output", input_}}, {Path("oth*"), "list:-", "none"}), "");
 }
 
+TEST_F(CheckOutputsTest, TwoOutputsOfOneName) {
+  const std::string path = ::testing::TempDir() + "/twice";
+  const absl::Status status = CheckOutputs({{"select_output", path}, {"output_xyz", path}}, {});
+  EXPECT_NE(std::string(status.message()).find("both name"), std::string::npos) << status;
+  EXPECT_TRUE(CheckOutputs({{"output", "-"}, {"csv_output", ""}, {"json_output", ""}}, {}).ok());
+}
+
 }  // namespace
 }  // namespace rutile
