@@ -349,7 +349,7 @@ TEST(ExtxyzReaderTest, RecordedNames) {
   EXPECT_THAT(Warnings(usual + One("E=-1"), options),
               ElementsAre(HasSubstr("1 of 2 frames have no E, the energy that the model learned from; energy is read"),
                           HasSubstr("1 of 2 frames have no f, the forces"),
-                          HasSubstr("1 of 2 frames have no v, the stress that the model learned from; stress is")));
+                          HasSubstr("1 of 2 frames have no v, the virial that the model learned from; stress is")));
   // A key that is asked for is the only one.
   options.energy_key = "REF_energy";
   options.stress_key = "stress";
