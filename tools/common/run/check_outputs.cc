@@ -51,6 +51,8 @@ absl::Status CheckOutputs(absl::Span<const std::pair<std::string, std::string>> 
     if (!IsOutputFlag(flag)) continue;
     for (const auto& [other, value] : flags) {
       if (other == flag || !IsOutputFlag(other) || value != output || output.empty() || output == "-") continue;
+      struct stat info;
+      if (::stat(output.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) continue;  // such as /dev/null
       return absl::InvalidArgumentError(
           absl::StrCat("--", flag, " and --", other, " both name ", output, ": give each a name of its own"));
     }
