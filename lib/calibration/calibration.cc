@@ -35,8 +35,6 @@ std::vector<std::vector<ScoredExample>> ByQuestion(absl::Span<const ScoredExampl
   return by_question;
 }
 
-double Sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
-
 absl::StatusOr<const Tensor*> Find(const NamedTensors& tensors, const char* name, DType dtype) {
   const Tensor* const tensor = tensors.Find(name);
   if (tensor == nullptr) return absl::InvalidArgumentError(absl::StrCat("tensor \"", name, "\" is missing"));
@@ -175,7 +173,7 @@ absl::StatusOr<Calibration> Calibration::FromTensors(const NamedTensors& tensors
 double Calibration::Probability(int32_t question, double score) const {
   const Curve& curve = curves_[curve_of_[question]];
   if (std::isnan(score)) return score;
-  if (method_ == CalibrationMethod::kPlatt) return Sigmoid(curve.score[0] * score + curve.value[0]);
+  if (method_ == CalibrationMethod::kPlatt) return Logistic(curve.score[0] * score + curve.value[0]);
   const auto above = std::upper_bound(curve.score.begin(), curve.score.end(), score);
   if (above == curve.score.begin()) return curve.value.front();
   if (above == curve.score.end()) return curve.value.back();

@@ -11,8 +11,6 @@ namespace {
 // log(1 + exp(x)) without overflow.
 double SoftPlus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
 
-double Sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
-
 // The negative log-likelihood of a line a x + b.
 double Loss(absl::Span<const double> x, absl::Span<const double> targets, absl::Span<const double> weights, double a,
             double b) {
@@ -25,6 +23,8 @@ double Loss(absl::Span<const double> x, absl::Span<const double> targets, absl::
 }
 
 }  // namespace
+
+double Logistic(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
 
 void FitLogistic(absl::Span<const double> scores, absl::Span<const double> targets, absl::Span<const double> weights,
                  double* slope, double* offset) {
@@ -48,7 +48,7 @@ void FitLogistic(absl::Span<const double> scores, absl::Span<const double> targe
   for (int step = 0; step < kMostSteps && scale > 0; ++step) {
     double ga = 0, gb = 0, haa = 0, hab = 0, hbb = 0;
     for (size_t i = 0; i < x.size(); ++i) {
-      const double p = Sigmoid(a * x[i] + b);
+      const double p = Logistic(a * x[i] + b);
       const double g = weights[i] * (p - targets[i]), h = weights[i] * p * (1 - p);
       ga += g * x[i];
       gb += g;

@@ -9,6 +9,9 @@
 
 namespace rutile {
 
+// 1 / (1 + exp(-x)), without overflow.
+double Logistic(double x);
+
 // Finds the slope (0 or more) and offset of the logistic function that have the largest likelihood: the sum of weight
 // (target log p + (1 - target) log(1 - p)), p = 1 / (1 + exp(-(slope score + offset))). Targets are from 0 to 1; all
 // are of one length, above 0.

@@ -33,9 +33,9 @@ struct StoredRanks {
 };
 
 // Reads ranks, which are returned bit for bit. paths: all parts of one set in any order, or a complete file. models:
-// the model files that made them together. NOT_FOUND, or INVALID_ARGUMENT: the errors of OrderParts and CheckMadeFrom,
-// ranks of triples other than the graph's, a triple that no part or two parts have; otherwise naming file, tensor and
-// rule.
+// the model files that made them together, each once. NOT_FOUND, or INVALID_ARGUMENT: the errors of OrderParts and
+// CheckMadeFrom, ranks of triples other than the graph's, a triple that no part or two parts have; otherwise naming
+// file, tensor and rule.
 absl::StatusOr<StoredRanks> ReadRanks(absl::Span<const std::string> paths, const KnowledgeGraph& graph,
                                       absl::Span<const std::string> models);
 

@@ -191,7 +191,8 @@ void SetProbabilities(const ModelCalibration& calibration, const KnowledgeGraph&
                                kCalibrationMethodNames.Name(calibration.calibration.method()), calibration.base_rate));
 }
 
-absl::Status Predict(const KgeModels& models, const KgeScorer& scorer, const KnowledgeGraph& graph) {
+absl::Status Predict(const KgeModels& models, const std::optional<ModelCalibration>& calibration,
+                     const KgeScorer& scorer, const KnowledgeGraph& graph) {
   const TrainedKge& model = models.first();
   ASSIGN_OR_RETURN(const std::vector<LinkQuery> queries, ReadLinkQueries(FLAGS_queries, graph));
   LinkPredictionOptions options;
@@ -219,13 +220,10 @@ absl::Status Predict(const KgeModels& models, const KgeScorer& scorer, const Kno
                               queries[q].for_head ? "heads" : "tails", " of this relation"));
   }
   ASSIGN_OR_RETURN(std::vector<std::vector<LinkAnswer>> answers, PredictLinks(scorer, graph, queries, options));
-  if (FLAGS_probabilities) {
-    ASSIGN_OR_RETURN(const std::optional<ModelCalibration> calibration, CalibrationOf(model, models.paths[0]));
-    if (calibration.has_value()) {
-      SetProbabilities(*calibration, graph, queries, &answers);
-      ASSIGN_OR_RETURN(const std::optional<Candidates> all, CandidatesOfAll(graph, model));
-      WarnOfOtherCandidates(*calibration, graph, all.has_value() ? &*all : nullptr, sides);
-    }
+  if (FLAGS_probabilities && calibration.has_value()) {
+    SetProbabilities(*calibration, graph, queries, &answers);
+    ASSIGN_OR_RETURN(const std::optional<Candidates> all, CandidatesOfAll(graph, model));
+    WarnOfOtherCandidates(*calibration, graph, all.has_value() ? &*all : nullptr, sides);
   }
   std::cout << LinkPredictionsToTsv(graph, queries, answers, FLAGS_probabilities);
   return absl::OkStatus();
@@ -276,34 +274,33 @@ std::vector<std::string> Notes(const KgeEvaluation& evaluation) {
 }
 
 // Measures the probabilities of a model that has them on the triples and sides that are ranked.
-absl::Status Measure(const KgeModels& models, const KgeScorer& scorer, const KnowledgeGraph& graph, bool heads,
-                     KgeEvaluation* evaluation) {
-  ASSIGN_OR_RETURN(const std::optional<ModelCalibration> calibration, CalibrationOf(models.first(), models.paths[0]));
-  if (!calibration.has_value()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::optional<Candidates> all, CandidatesOfAll(graph, models.first()));
+absl::Status Measure(const ModelCalibration& calibration, const TrainedKge& model, const KgeScorer& scorer,
+                     const KnowledgeGraph& graph, bool heads, KgeEvaluation* evaluation) {
+  ASSIGN_OR_RETURN(const std::optional<Candidates> all, CandidatesOfAll(graph, model));
   const Candidates* const candidates = all.has_value() ? &*all : nullptr;
-  WarnOfOtherCandidates(*calibration, graph, candidates, {heads, true});
+  WarnOfOtherCandidates(calibration, graph, candidates, {heads, true});
   const GraphSplit split = evaluation->options.split;
   ASSIGN_OR_RETURN(const CalibrationMeasures measures,
-                   MeasureModel(*calibration, scorer, graph, split, heads, candidates));
+                   MeasureModel(calibration, scorer, graph, split, heads, candidates));
   if (measures.num_true == 0) {
     PrintWarning(
         "the probabilities are not measured: no relation has both true and false answers among the candidates");
     return absl::OkStatus();
   }
-  if (DescribeSplits(graph).at(absl::StrCat(GraphSplitName(split), "_sha256")) == calibration->triples) {
+  if (DescribeSplits(graph).at(absl::StrCat(GraphSplitName(split), "_sha256")) == calibration.triples) {
     PrintWarning("the probabilities are measured on the triples that they were fitted to, where they look too good");
   }
   evaluation->probabilities = measures;
   evaluation->about_probabilities = absl::StrFormat(
-      "%s, at a base rate of %g among %s", kCalibrationMethodNames.Name(calibration->calibration.method()),
-      calibration->base_rate, candidates == nullptr ? "all entities" : candidates->description());
+      "%s, at a base rate of %g among %s", kCalibrationMethodNames.Name(calibration.calibration.method()),
+      calibration.base_rate, candidates == nullptr ? "all entities" : candidates->description());
   return absl::OkStatus();
 }
 
 // Ranks the triples, or those of a shard.
-absl::Status Rank(const KgeModels& models, const KnowledgeGraph& graph, const KnownTails* known,
-                  const EvaluateShard& shard, KgeEvaluation* evaluation) {
+absl::Status Rank(const KgeModels& models, const std::optional<ModelCalibration>& calibration,
+                  const KnowledgeGraph& graph, const KnownTails* known, const EvaluateShard& shard,
+                  KgeEvaluation* evaluation) {
   ASSIGN_OR_RETURN(const std::unique_ptr<CountingDevice> device, DeviceFromFlag());
   ASSIGN_OR_RETURN(evaluation->options, RankOptionsFromFlags());
   if (shard.is_part()) {
@@ -329,7 +326,8 @@ absl::Status Rank(const KgeModels& models, const KnowledgeGraph& graph, const Kn
   options.on_progress = [&](int64_t triples) { progress.Add(triples); };
   ASSIGN_OR_RETURN(evaluation->ranks, RankTriples(scorer, graph, known, options));
   progress.Finish();
-  return shard.is_part() || models.is_ensemble() ? absl::OkStatus() : Measure(models, scorer, graph, heads, evaluation);
+  if (!calibration.has_value() || shard.is_part() || models.is_ensemble()) return absl::OkStatus();
+  return Measure(*calibration, model, scorer, graph, heads, evaluation);
 }
 
 // Prints and writes the metrics, and checks limits. inputs: files that the ranks were made from.
@@ -448,18 +446,18 @@ absl::Status EvaluateKge(const ToolRun& run) {
     return CalibrateModel(run, model, scorer, *graph, candidates.has_value() ? &*candidates : nullptr,
                           FLAGS_output_model);
   }
-  ASSIGN_OR_RETURN(const std::optional<ModelCalibration> has_probabilities, CalibrationOf(model, models.paths[0]));
-  if (has_probabilities.has_value() && !models.is_ensemble() && (ranked || shard.is_part())) {
+  ASSIGN_OR_RETURN(const std::optional<ModelCalibration> calibration, CalibrationOf(model, models.paths[0]));
+  if (calibration.has_value() && !models.is_ensemble() && (ranked || shard.is_part())) {
     PrintMessage("probabilities are measured where all triples are ranked at once, and so not here");
   }
-  if (!has_probabilities.has_value()) {
+  if (!calibration.has_value()) {
     RETURN_IF_ERROR(
         RefuseFlags("where the model has no probabilities, which --calibrate fits", {"base_rate", "false_answers"}));
   }
   if (!FLAGS_queries.empty()) {
     if (ranked) return absl::InvalidArgumentError(absl::StrCat(more[0], ": ranks have no effect with --queries"));
     ASSIGN_OR_RETURN(const KgeScorer scorer, models.Scorer(ThreadsFromFlags()));
-    return Predict(models, scorer, *graph);
+    return Predict(models, calibration, scorer, *graph);
   }
   std::set<std::string> warnings;
   for (const TrainedKge& each : models.models) {
@@ -480,7 +478,7 @@ absl::Status EvaluateKge(const ToolRun& run) {
     evaluation.ranks = std::move(stored.ranks);
     inputs.insert(inputs.end(), more.begin(), more.end());
   } else {
-    RETURN_IF_ERROR(Rank(models, *graph, known.has_value() ? &*known : nullptr, shard, &evaluation));
+    RETURN_IF_ERROR(Rank(models, calibration, *graph, known.has_value() ? &*known : nullptr, shard, &evaluation));
     const std::vector<std::string> files = CandidateFiles(ChooseTypes(*graph, model.names));
     inputs.insert(inputs.end(), files.begin(), files.end());
   }

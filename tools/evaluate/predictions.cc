@@ -54,18 +54,14 @@ bool AreTensorFiles(absl::Span<const std::string> inputs) {
 // Says a word of each file whose labels were read by other names than those that the models learned from.
 absl::Status WarnOfOtherLabels(const LabelKeys& of_models, const std::string& model,
                                absl::Span<const std::string> inputs) {
-  const auto text = [](const LabelKeys& keys) {
-    std::vector<std::string> words;
-    for (const auto& [name, value] : keys) words.push_back(absl::StrCat("--", name, "=", value));
-    return words.empty() ? std::string("the usual names (or in an older version)") : absl::StrJoin(words, " ");
-  };
+  constexpr char kNone[] = "the usual names (or in an older version)";
   for (const std::string& path : inputs) {
     if (!LooksLikeTensorFile(path)) continue;
     ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(path));
     const LabelKeys of_file = LabelKeysOf(file.metadata);
     if (of_file == of_models) continue;
-    PrintWarning(absl::StrCat(path, ": its labels were read by ", text(of_file), ", and ", model,
-                              " learned from labels of ", text(of_models),
+    PrintWarning(absl::StrCat(path, ": its labels were read by ", LabelKeysText(of_file, kNone), ", and ", model,
+                              " learned from labels of ", LabelKeysText(of_models, kNone),
                               ": if these are other energies or forces, errors mean nothing"));
   }
   return absl::OkStatus();

@@ -10,7 +10,6 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "lib/base/decimal.h"
 #include "lib/base/enum_names.h"
 #include "lib/base/status_macros.h"
@@ -104,9 +103,7 @@ absl::StatusOr<std::unique_ptr<Selection>> Selection::FromFlags(const Models& mo
             uncertainty->path(), ": the model learned no energies, by which --select_by=uncertainty chooses"));
       }
       if (!FLAGS_select_for.empty()) {
-        ASSIGN_OR_RETURN(
-            selection->targets_,
-            ExpandInputs(std::vector<std::string>(absl::StrSplit(FLAGS_select_for, ',', absl::SkipEmpty()))));
+        ASSIGN_OR_RETURN(selection->targets_, ExpandInputs(SplitInputs(FLAGS_select_for)));
       }
       break;
     case SelectionRule::kSpread:

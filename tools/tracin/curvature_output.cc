@@ -65,11 +65,11 @@ absl::StatusOr<HeldOut> ValidationStructures(const AtomicData& train, const std:
 absl::Status SaveCurvature(const std::string& path, const std::string& source, Metadata metadata, MadeCurvature made) {
   PrintMessage(made.notes);
   std::vector<std::string> lines;
-  Describe("energy", "meV/atom", 1000, made.calibration.energy, &lines);
-  Describe("force", "eV/Å", 1, made.calibration.force, &lines);
   if (!source.empty()) {
-    for (const std::string& line : lines) PrintMessage(absl::StrCat("calibrated on ", source, ": ", line));
+    Describe("energy", "meV/atom", 1000, made.calibration.energy, &lines);
+    Describe("force", "eV/Å", 1, made.calibration.force, &lines);
   }
+  for (const std::string& line : lines) PrintMessage(absl::StrCat("calibrated on ", source, ": ", line));
   if (made.calibration.num_fixed > 0) {
     PrintMessage(absl::StrCat(made.calibration.num_fixed,
                               " components of forces are zero by symmetry and do not count in the calibration"));

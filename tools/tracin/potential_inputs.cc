@@ -46,16 +46,13 @@ absl::Status CheckSameModels(const std::vector<std::string>& paths, const Potent
 }
 
 absl::Status CheckRecordedLabels(const Potential& potential, const AtomicData& train, const AtomicData& test) {
-  const auto text = [](const LabelKeys& keys) {
-    std::vector<std::string> words;
-    for (const auto& [name, value] : keys) words.push_back(absl::StrCat("--", name, "=", value));
-    return words.empty() ? std::string("no keys (usual names, or an older version)") : absl::StrJoin(words, " ");
-  };
+  constexpr char kNone[] = "no keys (usual names, or an older version)";
   const LabelKeys of_model = LabelKeysOf(potential.metadata);
   for (const AtomicData* data : {&train, &test}) {
     if (data->from_structures() || data->num_structures() == 0 || data->label_keys() == of_model) continue;
-    const std::string difference = absl::StrCat(data->path(0), ": records labels of ", text(data->label_keys()),
-                                                ", and the model learned from ", text(of_model));
+    const std::string difference =
+        absl::StrCat(data->path(0), ": records labels of ", LabelKeysText(data->label_keys(), kNone),
+                     ", and the model learned from ", LabelKeysText(of_model, kNone));
     if (!of_model.empty() && !data->label_keys().empty()) {
       return absl::InvalidArgumentError(absl::StrCat(difference, ": give files of the labels that it learned from"));
     }

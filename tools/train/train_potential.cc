@@ -152,13 +152,6 @@ bool HasForcesToLearn(const AtomicData& data, const Split& split) {
   return any(split.train) && (split.validation.empty() || any(split.validation));
 }
 
-std::string DescribeKeys(const LabelKeys& keys) {
-  if (keys.empty()) return "the usual names";
-  return absl::StrJoin(keys, " ", [](std::string* out, const std::pair<const std::string, std::string>& key) {
-    absl::StrAppend(out, "--", key.first, "=", key.second);
-  });
-}
-
 constexpr char kValidatesOnCpu[] = "validation runs on the CPU";
 
 // Minimum work per step for threads; below it, waking threads takes longer than they save.
@@ -260,8 +253,9 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   // Models of older versions and of aenet do not say.
   const LabelKeys model_keys = model.has_value() ? LabelKeysOf(model->metadata) : LabelKeys();
   if (!model_keys.empty() && model_keys != label_keys) {
-    PrintWarning(absl::StrCat("--init_from: the model learned from labels of ", DescribeKeys(model_keys),
-                              ", and this run learns from those of ", DescribeKeys(label_keys)));
+    PrintWarning(absl::StrCat("--init_from: the model learned from labels of ",
+                              LabelKeysText(model_keys, "the usual names"), ", and this run learns from those of ",
+                              LabelKeysText(label_keys, "the usual names")));
   }
   options.data_sha256 = DataSha256(metadata, inputs);
   for (const auto& [key, value] : DataConfig(data)) options.config[key] = value;

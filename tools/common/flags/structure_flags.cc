@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "lib/base/enum_names.h"
 #include "lib/base/status_macros.h"
 #include "lib/tensorfile/provenance.h"
@@ -88,6 +89,13 @@ LabelKeys LabelKeysFromFlags() {
     if (flag.current_value != flag.default_value) keys[name] = flag.current_value;
   }
   return keys;
+}
+
+std::string LabelKeysText(const LabelKeys& keys, absl::string_view none) {
+  if (keys.empty()) return std::string(none);
+  return absl::StrJoin(keys, " ", [](std::string* out, const LabelKeys::value_type& key) {
+    absl::StrAppend(out, "--", key.first, "=", key.second);
+  });
 }
 
 std::string TakeRecordedLabels(const LabelKeys& recorded, StructureReaderOptions* options) {

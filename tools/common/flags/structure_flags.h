@@ -20,6 +20,9 @@ absl::StatusOr<StructureReaderOptions> StructureReaderOptionsFromFlags();
 // Those of these flags that do not have their defaults.
 LabelKeys LabelKeysFromFlags();
 
+// "--energy_key=E --force_key=F"; without keys, `none`.
+std::string LabelKeysText(const LabelKeys& keys, absl::string_view none);
+
 // Makes recorded names the defaults for labels that no flag names: such a name is tried before the usual ones. Units,
 // which are of a file and not of a model, are not taken. A stress or a virial that a flag names stands for both.
 // Returns the flags that say the same, "" if nothing is taken.
