@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include "lib/gpu/block.h"
 
@@ -28,8 +29,19 @@ __global__ void __launch_bounds__(Body::kThreads) EachKernel(int64_t n, const Bo
   if (i < n) body(i);
 }
 
+// How many blocks of a body a processor should have room for, which limits the registers of a thread: the body's
+// kBlocksAtOnce, or 0 (the compiler decides) if it has none.
+template <typename Body, typename = void>
+struct BlocksAtOnce {
+  static constexpr int kValue = 0;
+};
 template <typename Body>
-__global__ void __launch_bounds__(Body::kThreads) BlockKernel(const Body body) {
+struct BlocksAtOnce<Body, std::void_t<decltype(Body::kBlocksAtOnce)>> {
+  static constexpr int kValue = Body::kBlocksAtOnce;
+};
+
+template <typename Body>
+__global__ void __launch_bounds__(Body::kThreads, BlocksAtOnce<Body>::kValue) BlockKernel(const Body body) {
   extern __shared__ __align__(16) char shared[];
   body(Block{static_cast<int64_t>(blockIdx.x), static_cast<int>(threadIdx.x), Body::kThreads, shared});
 }

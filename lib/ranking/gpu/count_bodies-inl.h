@@ -10,9 +10,9 @@
 #include <cmath>
 #include <cstdint>
 
+#include "lib/gpu/async_copy.h"
 #include "lib/gpu/block.h"
 #include "lib/gpu/device_function.h"
-#include "lib/ranking/gpu/async_copy.h"
 
 namespace rutile {
 
