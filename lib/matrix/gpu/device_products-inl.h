@@ -24,8 +24,12 @@ class DeviceProducts {
   // of 16 bytes are fastest.
   void Multiply(const DeviceFactor<T>& a, const DeviceFactor<T>& b, int64_t m, int64_t n, int64_t k, T* c,
                 int64_t c_stride, bool add) {
-    if (m == 0 || n == 0) return;
-    const ProductPlan plan = Plan(m, n, k);
+    if (m > 0 && n > 0) MultiplyBy(Plan(m, n, k), a, b, m, n, k, c, c_stride, add);
+  }
+
+  // Multiplies by a plan that is not necessarily Plan's, for tests and measurements.
+  void MultiplyBy(const ProductPlan& plan, const DeviceFactor<T>& a, const DeviceFactor<T>& b, int64_t m, int64_t n,
+                  int64_t k, T* c, int64_t c_stride, bool add) {
     const ProductPanel<T> rows = {a.data, a.stride, m, OrderOf(a, a.transposed)};
     const ProductPanel<T> columns = {b.data, b.stride, n, OrderOf(b, !b.transposed)};
     if (plan.splits == 1) return Launch(plan, rows, columns, k, c, c_stride, /*part_stride=*/0, add);

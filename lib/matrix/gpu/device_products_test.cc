@@ -38,6 +38,7 @@ struct Case {
   int64_t m, n, k;
   bool a_transposed = false, b_transposed = false, add = false;
   int64_t gap = 0, offset = 0;
+  ProductPlan plan = {};  // k_of_split 0: Plan's
 };
 
 template <typename T>
@@ -53,9 +54,14 @@ void ExpectProduct(const Case& c) {
   DeviceProducts<T, HostBackend> products(&backend);
   const auto multiply = [&](std::vector<T>* result) {
     to.device.Upload(to.values);
-    products.Multiply({a.device.data() + c.offset, a.stride(), c.a_transposed},
-                      {b.device.data() + c.offset, b.stride(), c.b_transposed}, c.m, c.n, c.k,
-                      to.device.data() + c.offset, to.stride(), c.add);
+    const DeviceFactor<T> left = {a.device.data() + c.offset, a.stride(), c.a_transposed};
+    const DeviceFactor<T> right = {b.device.data() + c.offset, b.stride(), c.b_transposed};
+    T* const data = to.device.data() + c.offset;
+    if (c.plan.k_of_split == 0) {
+      products.Multiply(left, right, c.m, c.n, c.k, data, to.stride(), c.add);
+    } else {
+      products.MultiplyBy(c.plan, left, right, c.m, c.n, c.k, data, to.stride(), c.add);
+    }
     to.device.Download(result);
   };
   std::vector<T> result, again;
@@ -135,13 +141,17 @@ TYPED_TEST(DeviceProductsTest, LongSumsAreTakenInParts) {
   }
 }
 
-// Two tiles or more in both directions, the last of them cut off.
-TYPED_TEST(DeviceProductsTest, LargeTilesAreTaken) {
-  HostBackend backend;
-  const DeviceProducts<TypeParam, HostBackend> products(&backend);
-  ASSERT_TRUE(products.Plan(517, 259, 20).large);
-  ExpectProduct<TypeParam>({517, 259, 20});
-  ExpectProduct<TypeParam>({517, 259, 20, true, false, /*add=*/true, /*gap=*/3});
+// Both kinds of tiles with parts of several and of fewer terms than a slice; the last part is cut off.
+TYPED_TEST(DeviceProductsTest, AllPlans) {
+  for (const bool large : {false, true}) {
+    for (const int64_t splits : {1, 2, 4}) {
+      for (const int64_t k : {25, 32}) {
+        const ProductPlan plan = {large, splits, /*k_of_split=*/splits == 1 ? 32 : splits == 2 ? 16 : 8};
+        ExpectProduct<TypeParam>({140, 133, k, false, true, /*add=*/false, /*gap=*/3, /*offset=*/0, plan});
+        ExpectProduct<TypeParam>({140, 133, k, true, false, /*add=*/true, /*gap=*/4, /*offset=*/4, plan});
+      }
+    }
+  }
 }
 
 // Numbers that are not finite stay in their rows and columns: padding with zeros must not make NaN of infinity.
