@@ -13,13 +13,11 @@
 #define RUTILE_DEVICE
 #endif
 
-// Unrolls the loop that follows, whose arrays then stay in registers; or keeps it a loop, which saves registers.
+// Unrolls the loop that follows, whose arrays then stay in registers.
 #ifdef __CUDA_ARCH__
 #define RUTILE_UNROLL _Pragma("unroll")
-#define RUTILE_NO_UNROLL _Pragma("unroll 1")
 #else
 #define RUTILE_UNROLL
-#define RUTILE_NO_UNROLL
 #endif
 
 #endif  // RUTILE_LIB_GPU_DEVICE_FUNCTION_H_

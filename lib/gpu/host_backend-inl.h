@@ -25,8 +25,12 @@ class HostBackend {
   void Free(void* memory) { std::free(memory); }
 
   // Copies between the host's memory and the device's, after all earlier work. Download waits for its end.
-  void Upload(void* device, const void* host, int64_t bytes) { std::memcpy(device, host, bytes); }
-  void Download(void* host, const void* device, int64_t bytes) { std::memcpy(host, device, bytes); }
+  void Upload(void* device, const void* host, int64_t bytes) {
+    if (bytes > 0) std::memcpy(device, host, bytes);  // pointers to nothing may be null
+  }
+  void Download(void* host, const void* device, int64_t bytes) {
+    if (bytes > 0) std::memcpy(host, device, bytes);
+  }
   // Fills with zeros.
   void Clear(void* device, int64_t bytes) { std::memset(device, 0, bytes); }
 

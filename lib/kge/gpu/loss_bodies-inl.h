@@ -76,6 +76,27 @@ struct LossShared {
   }
 };
 
+// Calls body(column, score) for this thread's share of a query's scores. Several are loaded before the first is used,
+// since a store to the row would have to wait for each of them.
+template <typename T, typename Body>
+RUTILE_DEVICE inline void ForScores(const Block& block, const DeviceScores<T>& scores, int64_t q, const Body& body) {
+  constexpr int kLoads = 4;
+  const T* const row = scores.Row(q);
+  for (int64_t begin = block.thread; begin < scores.n; begin += kLoads * block.threads) {
+    T x[kLoads];
+    RUTILE_UNROLL
+    for (int l = 0; l < kLoads; ++l) {
+      const int64_t i = begin + l * block.threads;
+      x[l] = i < scores.n ? scores.At(row, i) : T{0};
+    }
+    RUTILE_UNROLL
+    for (int l = 0; l < kLoads; ++l) {
+      const int64_t i = begin + l * block.threads;
+      if (i < scores.n) body(i, x[l]);
+    }
+  }
+}
+
 // Calls body(column, times) for this thread's share of a query's true tails in the block of entities. A tail that is
 // listed several times is one call.
 template <typename T, typename Body>
@@ -130,12 +151,12 @@ struct CrossEntropyBody {
     const double positives = SumOfPositives(block, labels, scores, q, shared);
     T* const row = scores.Row(q);
     double sum = 0;
-    for (int64_t i = block.thread; i < scores.n; i += block.threads) {
-      const T x = scores.At(row, i), e = ExpOf(x < 0 ? x : -x);
-      // Both are softplus(x) - base x.
+    ForScores(block, scores, q, [&](int64_t i, T x) {
+      const T e = ExpOf(x < 0 ? x : -x);
+      // The terms are softplus(x) - base x.
       sum += static_cast<double>((x < 0 ? T{0} : x) - base * x) + static_cast<double>(Log1pOf(e));
       if (gradients) row[i] = slope * ((x < 0 ? e : T{1}) / (1 + e)) - scaled_base;
-    }
+    });
     const double all = shared->Sum(block, sum);
     const double extra = scale * labels.extra[q];
     if (block.thread == 0) losses[q] = (add ? losses[q] : 0) + scale * all - extra * positives;
@@ -156,20 +177,17 @@ struct SoftmaxSumsBody {
     LossShared* const shared = static_cast<LossShared*>(block.shared);
     const int64_t q = block.index;
     const DeviceSoftmaxState old = add ? states[q] : DeviceSoftmaxState{-INFINITY, 0, 0};
-    const T* const row = scores.Row(q);
     T highest = -INFINITY;
-    for (int64_t i = block.thread; i < scores.n; i += block.threads) {
-      const T x = scores.At(row, i);
+    ForScores(block, scores, q, [&](int64_t, T x) {
       if (x > highest) highest = x;
-    }
+    });
     const double of_block = shared->Max(block, static_cast<double>(highest));
     const double max = of_block > old.max ? of_block : old.max;
     double exponentials = 0, linear = 0;
-    for (int64_t i = block.thread; i < scores.n; i += block.threads) {
-      const T x = scores.At(row, i);
+    ForScores(block, scores, q, [&](int64_t, T x) {
       exponentials += static_cast<double>(ExpOf(x - static_cast<T>(max)));
       linear += static_cast<double>(x);
-    }
+    });
     const double sum = shared->Sum(block, exponentials), all = shared->Sum(block, linear);
     const double positives = SumOfPositives(block, labels, scores, q, shared);
     if (block.thread != 0) return;
@@ -193,9 +211,7 @@ struct SoftmaxGradientsBody {
     const T max = static_cast<T>(states[q].max), scale = static_cast<T>(weight / states[q].sum);
     const T base = static_cast<T>(weight * labels.base[q]);
     T* const row = scores.Row(q);
-    for (int64_t i = block.thread; i < scores.n; i += block.threads) {
-      row[i] = ExpOf(scores.At(row, i) - max) * scale - base;
-    }
+    ForScores(block, scores, q, [&](int64_t i, T x) { row[i] = ExpOf(x - max) * scale - base; });
     SubtractPositives(block, labels, scores, q, static_cast<T>(weight * labels.extra[q]));
   }
 };

@@ -1,13 +1,17 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "lib/gpu/block.h"
 #include "lib/gpu/device_array-inl.h"
 #include "lib/gpu/host_backend-inl.h"
 #include "lib/matrix/gpu/device_products-inl.h"
+#include "lib/matrix/gpu/product_bodies-inl.h"
+#include "lib/matrix/gpu/product_plan.h"
 
 namespace rutile {
 namespace {
@@ -149,6 +153,41 @@ TYPED_TEST(DeviceProductsTest, AllPlans) {
         const ProductPlan plan = {large, splits, /*k_of_split=*/splits == 1 ? 32 : splits == 2 ? 16 : 8};
         ExpectProduct<TypeParam>({140, 133, k, false, true, /*add=*/false, /*gap=*/3, /*offset=*/0, plan});
         ExpectProduct<TypeParam>({140, 133, k, true, false, /*add=*/true, /*gap=*/4, /*offset=*/4, plan});
+      }
+    }
+  }
+}
+
+// The host has one thread, GPUs 128 or 256; neither 5 nor 12 divides the work.
+TYPED_TEST(DeviceProductsTest, AnyNumberOfThreadsLoadsAPanel) {
+  using T = TypeParam;
+  constexpr int kLines = 32, kStride = kLines + 4, kSlice = 8;
+  constexpr int64_t kAll = 40;  // lines and terms of the factor
+  HostBackend backend;
+  std::vector<T> numbers(kAll * kAll);
+  std::iota(numbers.begin(), numbers.end(), T{0});
+  DeviceArray<T, HostBackend> data(&backend), shared(&backend);
+  data.Upload(numbers);
+  shared.Resize(kSlice * kStride);
+  for (const PanelOrder order : {PanelOrder::kTermsAdjacent, PanelOrder::kLinesAdjacent, PanelOrder::kLinesIn16Bytes}) {
+    const ProductPanel<T> panel = {data.data(), kAll, kAll, order};
+    for (const int64_t first : {0, 32}) {
+      for (const int64_t term : {0, 35}) {
+        for (const int threads : {1, 5, 8, 12, 128, 256, 300}) {
+          std::vector<T> loaded(kSlice * kStride, T{-1});
+          shared.Upload(loaded);
+          for (int thread = 0; thread < threads; ++thread) {
+            panel.template Load<kLines, kStride, kSlice>(Block{0, thread, threads, nullptr}, first, term, kAll,
+                                                         shared.data());
+          }
+          shared.Download(&loaded);
+          for (int i = 0; i < kSlice * kStride; ++i) {
+            const int64_t line = first + i % kStride, t = term + i / kStride;
+            const int64_t at = order == PanelOrder::kTermsAdjacent ? line * kAll + t : t * kAll + line;
+            const T expected = i % kStride >= kLines ? T{-1} : line < kAll && t < kAll ? numbers[at] : T{0};
+            ASSERT_EQ(loaded[i], expected) << threads << " threads, " << i;
+          }
+        }
       }
     }
   }

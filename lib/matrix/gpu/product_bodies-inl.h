@@ -61,28 +61,45 @@ struct ProductPanel {
     const int num_lines = lines - first < kLines ? static_cast<int>(lines - first) : kLines;
     const int num_terms = end - term < kSlice ? static_cast<int>(end - term) : kSlice;
     if (order == PanelOrder::kTermsAdjacent) {
-      const T* const from = data + first * stride + term;
-      RUTILE_UNROLL
-      for (int i = block.thread; i < kLines * kSlice; i += block.threads) {
-        const int line = i / kSlice, t = i % kSlice;
-        StartCopyOfOne(line < num_lines && t < num_terms, shared + t * kStride + line, from + line * stride + t);
-      }
-    } else if (order == PanelOrder::kLinesIn16Bytes) {
-      const T* const from = data + term * stride + first;
-      constexpr int kGroups = kLines / Group::kSize;
-      RUTILE_UNROLL
-      for (int i = block.thread; i < kGroups * kSlice; i += block.threads) {
-        const int line = i % kGroups * Group::kSize, t = i / kGroups;
-        const int rest = t < num_terms && line < num_lines ? num_lines - line : 0;
-        StartCopyOf(rest < Group::kSize ? rest : Group::kSize, reinterpret_cast<Group*>(shared + t * kStride + line),
-                    from + t * stride + line);
-      }
+      ForShare<kSlice, kLines, 1>(block, data + first * stride + term, [&](int t, int line, const T* from) {
+        StartCopyOfOne(t < num_terms && line < num_lines, shared + t * kStride + line, from);
+      });
+    } else if (order == PanelOrder::kLinesAdjacent) {
+      ForShare<kLines, kSlice, 1>(block, data + term * stride + first, [&](int line, int t, const T* from) {
+        StartCopyOfOne(t < num_terms && line < num_lines, shared + t * kStride + line, from);
+      });
     } else {
-      const T* const from = data + term * stride + first;
-      RUTILE_NO_UNROLL
-      for (int i = block.thread; i < kLines * kSlice; i += block.threads) {
-        const int line = i % kLines, t = i / kLines;
-        StartCopyOfOne(line < num_lines && t < num_terms, shared + t * kStride + line, from + t * stride + line);
+      constexpr int kSize = Group::kSize;
+      ForShare<kLines / kSize, kSlice, kSize>(block, data + term * stride + first, [&](int g, int t, const T* from) {
+        const int rest = t < num_terms ? num_lines - g * kSize : 0;
+        StartCopyOf(rest < 0       ? 0
+                    : rest < kSize ? rest
+                                   : kSize,
+                    reinterpret_cast<Group*>(shared + t * kStride + g * kSize), from);
+      });
+    }
+  }
+
+ private:
+  // Calls copy(i, j, from + i kStep + j stride) for this thread's share of i < kAcross and j < kAlong. Adjacent threads
+  // have adjacent i. On a GPU, where the number of threads is a constant, all conditions are constants, and pointers
+  // move by a sum for each copy.
+  template <int kAcross, int kAlong, int kStep, typename Copy>
+  RUTILE_DEVICE void ForShare(const Block& block, const T* from, const Copy& copy) const {
+    const int across = block.threads < kAcross ? block.threads : kAcross, rows = block.threads / across;
+    const int row = block.thread / across;
+    if (block.threads % across != 0 && row >= rows) return;
+    RUTILE_UNROLL
+    for (int begin = 0; begin < kAcross; begin += across) {
+      const int i = begin + block.thread % across;
+      if (kAcross % across != 0 && i >= kAcross) break;
+      const T* at = from + i * kStep + row * stride;
+      RUTILE_UNROLL
+      for (int first = 0; first < kAlong; first += rows) {
+        const int j = first + row;
+        if (kAlong % rows != 0 && j >= kAlong) break;
+        copy(i, j, at);
+        at += rows * stride;
       }
     }
   }
