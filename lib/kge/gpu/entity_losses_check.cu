@@ -81,7 +81,7 @@ std::vector<T> Product(Backend* backend, const Shape& shape, int64_t gap, bool a
   DeviceArray<T, Backend> a(backend), b(backend), c(backend);
   a.Upload(Values<T>((a_transposed ? k : m) * a_stride, 1));
   b.Upload(Values<T>((b_transposed ? n : k) * b_stride, 2));
-  c.Upload(Values<T>(m * (n + gap), 3));
+  c.Upload(add ? Values<T>(m * (n + gap), 3) : std::vector<T>(m * (n + gap)));
   DeviceProducts<T, Backend> products(backend);
   products.MultiplyBy(plan != nullptr ? *plan : products.Plan(m, n, k), {a.data(), a_stride, a_transposed},
                       {b.data(), b_stride, b_transposed}, m, n, k, c.data(), n + gap, add);

@@ -18,6 +18,7 @@
 #include "lib/kge/model/kge_shape.h"
 #include "lib/kge/training/entity_scores.h"
 #include "lib/matrix/factor_rounding.h"
+#include "lib/matrix/gpu/host_products.h"
 
 namespace rutile {
 namespace {

@@ -10,6 +10,7 @@
 #include "lib/gpu/device_array-inl.h"
 #include "lib/gpu/host_backend-inl.h"
 #include "lib/matrix/gpu/device_products-inl.h"
+#include "lib/matrix/gpu/host_products.h"
 #include "lib/matrix/gpu/product_bodies-inl.h"
 #include "lib/matrix/gpu/product_plan.h"
 
