@@ -71,11 +71,8 @@ struct ProductPanel {
     } else {
       constexpr int kSize = Group::kSize;
       ForShare<kLines / kSize, kSlice, kSize>(block, data + term * stride + first, [&](int g, int t, const T* from) {
-        const int rest = t < num_terms ? num_lines - g * kSize : 0;
-        StartCopyOf(rest < 0       ? 0
-                    : rest < kSize ? rest
-                                   : kSize,
-                    reinterpret_cast<Group*>(shared + t * kStride + g * kSize), from);
+        const int rest = t < num_terms ? num_lines - g * kSize : 0, valid = rest < kSize ? rest : kSize;
+        StartCopyOf(valid > 0 ? valid : 0, reinterpret_cast<Group*>(shared + t * kStride + g * kSize), from);
       });
     }
   }
