@@ -84,7 +84,7 @@ struct ImageSlopesBody {
     const ConvSizes& conv = view.conv;
     const int height = Kernel::Height(conv), width = Kernel::Width(conv), taps = height * width;
     const T* const constant = matrix + taps * taps;
-    const int y = i / conv.width, x = i % conv.width;
+    const int y = conv.by_width(i), x = i - y * conv.width;
     T sum = 0;
     RUTILE_UNROLL
     for (int ky = 0; ky < height; ++ky) {

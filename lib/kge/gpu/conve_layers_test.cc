@@ -243,6 +243,20 @@ void ForAll(const std::function<void(const KgeShape&, const OwnedKgeBatch&)>& ch
   }
 }
 
+TEST(DivisionTest, RoundsDown) {
+  for (const int divisor : {1, 2, 3, 7, 10, 18, 324, 484, 4095, 65535}) {
+    const Division divide(divisor);
+    for (const int q : {0, 1, 2, 17, 1000, 65535}) {
+      if (int64_t{q + 2} * divisor * divisor >= int64_t{1} << 32) continue;
+      const int n = q * divisor;
+      for (const int here : {n - 1, n, n + 1, n + divisor - 1}) {
+        if (here < 0) continue;
+        EXPECT_EQ(divide(here), here / divisor) << here << " / " << divisor;
+      }
+    }
+  }
+}
+
 template <typename T>
 class ConveLayersTest : public testing::Test {};
 using Types = testing::Types<float, double>;

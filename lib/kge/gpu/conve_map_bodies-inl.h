@@ -34,7 +34,7 @@ inline ChannelGroups GroupChannels(int channels, int size) { return {size, (chan
 template <int kHeight, int kWidth>
 struct KernelSize {
   static constexpr bool kKnown = kHeight > 0;
-  static constexpr int kTaps = kKnown ? kHeight * kWidth : 1;  // where it is known
+  static constexpr int kColumns = kWidth, kTaps = kKnown ? kHeight * kWidth : 1;  // where it is known
   RUTILE_DEVICE static int Height(const ConvSizes& conv) { return kKnown ? kHeight : conv.kernel_height; }
   RUTILE_DEVICE static int Width(const ConvSizes& conv) { return kKnown ? kWidth : conv.kernel_width; }
 };
@@ -64,7 +64,8 @@ struct ConveMapsBody {
     block.Sync();
     T* const to = maps + (e * conv.channels + first) * conv.positions;
     for (int p = block.thread; p < conv.positions; p += block.threads) {
-      const T* const x = image + p / conv.map_width * conv.width + p % conv.map_width;
+      const int y = conv.by_map_width(p);
+      const T* const x = image + y * conv.width + p - y * conv.map_width;
       if constexpr (Kernel::kKnown) {
         T patch[Kernel::kTaps];
         RUTILE_UNROLL
@@ -102,17 +103,12 @@ struct ConveMapSlopesBody {
   double* sums;
   T* d_images;
 
-  // Maps of dy lie in a frame of zeros, so that each pixel has all taps.
-  static int64_t FrameSize(const ConvSizes& conv) {
-    return static_cast<int64_t>(conv.map_height + 2 * (conv.kernel_height - 1)) *
-           (conv.map_width + 2 * (conv.kernel_width - 1));
-  }
   static int64_t NumSums(const ConvSizes& conv, int group_size) {
-    const int64_t items = static_cast<int64_t>(group_size) * (conv.taps + 1);
+    const int64_t items = static_cast<int64_t>(group_size) * (conv.taps + 1 + conv.kernel_height);
     return items < kMaxBlockSums ? kMaxBlockSums : items;
   }
   static int64_t SharedBytes(const ConvSizes& conv, int group_size) {
-    const int64_t numbers = conv.image + group_size * (FrameSize(conv) + conv.taps + 1);
+    const int64_t numbers = conv.image + static_cast<int64_t>(group_size) * (conv.frame_size + conv.taps + 1);
     return static_cast<int64_t>(sizeof(double)) * NumSums(conv, group_size) + static_cast<int64_t>(sizeof(T)) * numbers;
   }
 
@@ -122,9 +118,7 @@ struct ConveMapSlopesBody {
     const int group = static_cast<int>(block.index % groups.count), first = group * groups.size;
     const int count = groups.SizeOf(group, conv.channels);
     const int height = Kernel::Height(conv), width = Kernel::Width(conv), taps = height * width;
-    const int stride = conv.map_width + 2 * (width - 1);  // of the frame's rows
-    const int frame_size = stride * (conv.map_height + 2 * (height - 1));
-    const int items = count * (taps + 1);
+    const int items = count * (taps + 1 + height);
     double* const shared_sums = static_cast<double*>(block.shared);
     T* const image = reinterpret_cast<T*>(shared_sums + (items < kMaxBlockSums ? kMaxBlockSums : items));
     T *const weight = image + conv.image, *const scale = weight + count * taps, *const frames = scale + count;
@@ -132,58 +126,92 @@ struct ConveMapSlopesBody {
     view.LoadImage(block, e, image);
     view.LoadConv(block, first, count, weight, nullptr);
     for (int c = block.thread; c < count; c += block.threads) scale[c] = view.channels.At(e, first + c);
-    for (int i = block.thread; i < count * frame_size; i += block.threads) frames[i] = T(0);
     block.Sync();
     const int64_t at = (e * conv.channels + first) * conv.positions;
-    for (int i = block.thread; i < count * conv.positions; i += block.threads) {
-      const int c = i / conv.positions, p = i % conv.positions;
-      const int y = p / conv.map_width + height - 1, x = p % conv.map_width + width - 1;
-      if (maps[at + i] > 0) frames[c * frame_size + y * stride + x] = scale[c] * d_maps[at + i];
-    }
-
-    // Item i is tap i % (K + 1) of channel i / (K + 1); the last tap is the sum of dy itself.
-    const int splits = SplitsOf(items, conv.map_height);
-    BlockSums(block, items, splits, shared_sums, [&](int i, int split) {
-      const int c = i / (taps + 1), k = i % (taps + 1);
-      const T* const dy = frames + c * frame_size + (height - 1) * stride + width - 1;
-      const T* const x = image + conv.OffsetOf(k);
-      double sum = 0;
-      for (int row = split; row < conv.map_height; row += splits) {
-        T of_row = 0;
-        const T *const slopes = dy + row * stride, *const pixels = x + row * conv.width;
-        if (k == taps) {
-          for (int j = 0; j < conv.map_width; ++j) of_row += slopes[j];
-        } else {
-          for (int j = 0; j < conv.map_width; ++j) of_row += slopes[j] * pixels[j];
-        }
-        sum += static_cast<double>(of_row);
+    for (int i = block.thread; i < count * conv.frame_size; i += block.threads) {
+      const int c = conv.by_frame_size(i), in_frame = i - c * conv.frame_size, row = conv.by_frame_width(in_frame);
+      const int y = row - (height - 1), x = in_frame - row * conv.frame_width - (width - 1);
+      T dy = 0;
+      if (y >= 0 && y < conv.map_height && x >= 0 && x < conv.map_width) {
+        const int64_t from = at + c * conv.positions + y * conv.map_width + x;
+        if (maps[from] > 0) dy = scale[c] * d_maps[from];
       }
-      return sum;
-    });
-    double* const to = sums + (e * conv.channels + first) * (taps + 1);
-    for (int i = block.thread; i < items; i += block.threads) to[i] = shared_sums[i];
+      frames[i] = dy;
+    }
+    AddSlopes(block, count, image, frames, shared_sums, sums + (e * conv.channels + first) * (taps + 1));
 
     T* const d_image = d_images + (group * view.size + e) * conv.image;
     for (int i = block.thread; i < conv.image; i += block.threads) {
-      const int y = i / conv.width, x = i % conv.width;
+      const int y = conv.by_width(i), x = i - y * conv.width;
       // Tap (0, 0) of a pixel's own position; other taps are before it.
-      const T* dy = frames + (y + height - 1) * stride + x + width - 1;
+      const T* dy = frames + (y + height - 1) * conv.frame_width + x + width - 1;
       const T* w = weight;
       T sum = 0;
-      for (int c = 0; c < count; ++c, dy += frame_size, w += taps) {
+      for (int c = 0; c < count; ++c, dy += conv.frame_size, w += taps) {
         RUTILE_UNROLL
         for (int ky = 0; ky < height; ++ky) {
           RUTILE_UNROLL
-          for (int kx = 0; kx < width; ++kx) sum += w[ky * width + kx] * dy[-(ky * stride + kx)];
+          for (int kx = 0; kx < width; ++kx) sum += w[ky * width + kx] * dy[-(ky * conv.frame_width + kx)];
         }
       }
       d_image[i] = sum;
     }
   }
+
+ private:
+  // Sets `to` [count, K + 1] to the sums over positions of an example.
+  RUTILE_DEVICE void AddSlopes(const Block& block, int count, const T* image, const T* frames, double* shared_sums,
+                               double* to) const {
+    const ConvSizes& conv = view.conv;
+    const int height = Kernel::Height(conv), width = Kernel::Width(conv), taps = height * width;
+    const T* const first_dy = frames + (height - 1) * conv.frame_width + width - 1;
+    if constexpr (Kernel::kKnown) {
+      // A thread takes a row of the kernel, for which it reads dy once; the last value is the sum of dy itself.
+      constexpr int kWidth = Kernel::kColumns, kValues = kWidth + 1;
+      const int items = count * height, splits = SplitsOf(items * kValues, conv.map_height);
+      BlockSumsOf<kValues>(block, items, splits, shared_sums, [&](int i, int split, double* values) {
+        const int c = i / height, ky = i % height;
+        RUTILE_UNROLL
+        for (int v = 0; v < kValues; ++v) values[v] = 0;
+        for (int y = split; y < conv.map_height; y += splits) {
+          const T* const dy = first_dy + c * conv.frame_size + y * conv.frame_width;
+          const T* const x = image + (y + ky) * conv.width;
+          T of_row[kValues] = {};
+          for (int j = 0; j < conv.map_width; ++j) {
+            RUTILE_UNROLL
+            for (int kx = 0; kx < kWidth; ++kx) of_row[kx] += dy[j] * x[j + kx];
+            of_row[kWidth] += dy[j];
+          }
+          RUTILE_UNROLL
+          for (int v = 0; v < kValues; ++v) values[v] += static_cast<double>(of_row[v]);
+        }
+      });
+      for (int i = block.thread; i < count * (taps + 1); i += block.threads) {
+        const int c = i / (taps + 1), k = i % (taps + 1), ky = k / width;
+        to[i] = shared_sums[k == taps ? c * height * kValues + kWidth : (c * height + ky) * kValues + k - ky * width];
+      }
+    } else {
+      // Item i is tap i % (K + 1) of channel i / (K + 1); the last tap is the sum of dy itself.
+      const int items = count * (taps + 1), splits = SplitsOf(items, conv.map_height);
+      BlockSums(block, items, splits, shared_sums, [&](int i, int split) {
+        const int c = i / (taps + 1), k = i % (taps + 1);
+        double sum = 0;
+        for (int y = split; y < conv.map_height; y += splits) {
+          const T* const dy = first_dy + c * conv.frame_size + y * conv.frame_width;
+          const T* const x = image + y * conv.width + conv.OffsetOf(k);
+          T of_row = 0;
+          for (int j = 0; j < conv.map_width; ++j) of_row += k == taps ? dy[j] : dy[j] * x[j];
+          sum += static_cast<double>(of_row);
+        }
+        return sum;
+      });
+      for (int i = block.thread; i < items; i += block.threads) to[i] = shared_sums[i];
+    }
+  }
 };
 
-// What bn1's gradient through the batch's statistics takes of a channel: dz = gain dy - mean_part - zhat_part zhat,
-// both of the latter already times the weight's factor 1 / n.
+// How the batch's statistics in bn1 change the gradient of a channel, at position p: dz = gain dy - constant - of_patch
+// (z - bias).
 struct MapSlopes {
   double constant, of_patch;
 };
@@ -192,7 +220,7 @@ struct MapSlopes {
 // block for each channel.
 template <typename T>
 struct ConvGradientBody {
-  static constexpr int kThreads = 128;
+  static constexpr int kThreads = 512;
   ConveView<T> view;
   PatchStatistics patches;
   const double* of_example;  // [B, C, K + 1]

@@ -33,9 +33,21 @@ struct ConveMask {
   RUTILE_DEVICE T At(int64_t e, int64_t k) const { return key == nullptr ? T(1) : DropoutScale(key[e], rate, k); }
 };
 
-// Sizes of the convolution, as KgeStepShape has them.
+// Divides by a number that the compiler does not know, in fewer instructions than /. n >= 0 and n divisor < 2^32.
+struct Division {
+  uint64_t factor;
+  explicit Division(int64_t divisor) : factor(((uint64_t{1} << 32) + divisor - 1) / divisor) {}
+  RUTILE_DEVICE int operator()(int n) const {
+    return static_cast<int>((static_cast<uint64_t>(static_cast<uint32_t>(n)) * factor) >> 32);
+  }
+};
+
+// Sizes of the convolution, as KgeStepShape has them. In gradients a map lies in a frame of zeros, so that each pixel
+// has all taps.
 struct ConvSizes {
   int image, width, kernel_height, kernel_width, taps, map_height, map_width, positions, channels;
+  int frame_width, frame_size;
+  Division by_width, by_map_width, by_frame_width, by_frame_size;
 
   explicit ConvSizes(const KgeStepShape& shape)
       : image(static_cast<int>(2 * shape.dim)),
@@ -46,7 +58,13 @@ struct ConvSizes {
         map_height(static_cast<int>(shape.map_height())),
         map_width(static_cast<int>(shape.map_width())),
         positions(map_height * map_width),
-        channels(static_cast<int>(shape.channels)) {}
+        channels(static_cast<int>(shape.channels)),
+        frame_width(map_width + 2 * (kernel_width - 1)),
+        frame_size(frame_width * (map_height + 2 * (kernel_height - 1))),
+        by_width(width),
+        by_map_width(map_width),
+        by_frame_width(frame_width),
+        by_frame_size(frame_size) {}
   // Returns the offset of tap k from the first pixel of its patch.
   RUTILE_DEVICE int OffsetOf(int k) const { return k / kernel_width * width + k % kernel_width; }
 };
@@ -125,7 +143,7 @@ struct ConveView {
       *index = i < d ? i : i - d;
       return i >= d;
     }
-    const int y = i / (2 * w), x = i % (2 * w);
+    const int y = conv.by_width(i), x = i - y * conv.width;
     *index = y * w + (x < w ? x : x - w);
     return x >= w;
   }
