@@ -184,7 +184,7 @@ struct PatchMomentsBody {
 // Sets the batch's statistics of patches from those of the examples, and those of bn1 from them. One block.
 template <typename T>
 struct MapNormBody {
-  static constexpr int kThreads = 512;
+  static constexpr int kThreads = 1024;
   ConveView<T> view;
   const double* of_example;
   int64_t stride;
