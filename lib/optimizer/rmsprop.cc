@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "lib/base/status_macros.h"
+#include "lib/optimizer/optimizer_kernel.h"
 #include "lib/optimizer/state_tensor.h"
 
 namespace rutile {

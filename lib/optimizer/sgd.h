@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/optimizer/optimizer.h"
-#include "lib/optimizer/optimizer_kernel.h"
+#include "lib/optimizer/optimizer_steps.h"
 #include "lib/optimizer/step_visitor.h"
 
 namespace rutile {

@@ -4,13 +4,13 @@
 #define RUTILE_LIB_OPTIMIZER_STEP_VISITOR_H_
 
 #include "absl/types/span.h"
-#include "lib/optimizer/optimizer_kernel.h"
+#include "lib/optimizer/optimizer_steps.h"
 #include "lib/optimizer/parameter_range.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
 
-// Has one method for each kind of step, with the formulas of optimizer_kernel.h. The tensors are the optimizer's own
+// Has one method for each kind of step, with the formulas of optimizer_steps.h. The tensors are the optimizer's own
 // state, named as there, in the order of the ranges; one of no elements is not used. Their memory never moves. Weight
 // decay (keep, l2, decay) does not apply to ranges that do not decay.
 class StepVisitor {

@@ -47,6 +47,7 @@ class ExampleSampling;
 class FramedModel;
 class GradientStream;
 class ModelSharding;
+class ResidentGradients;
 
 // A figure of merit for people: "energy_rmse", 8.1, "meV/atom".
 struct Metric {
@@ -169,6 +170,9 @@ class Task {
   // Overwrites a large gradient, and passes on finished parts of it (gradient_stream.h).
   virtual GradientStream* stream() { return nullptr; }
   const GradientStream* stream() const { return const_cast<Task*>(this)->stream(); }
+  // Leaves gradients on a GPU, where the parameters stay (resident_gradients.h).
+  virtual ResidentGradients* resident() { return nullptr; }
+  const ResidentGradients* resident() const { return const_cast<Task*>(this)->resident(); }
   // Computes training batches together with other processes (model_sharding.h).
   virtual ModelSharding* sharding() { return nullptr; }
   const ModelSharding* sharding() const { return const_cast<Task*>(this)->sharding(); }
