@@ -27,7 +27,7 @@
 #include "lib/task/eager_evaluation.h"
 #include "lib/task/eager_gradients.h"
 #include "lib/task/torch_facts.h"
-#include "lib/train/step/device_step.h"
+#include "lib/train/step/torch_device_step.h"
 #include "tools/common/run/exec_sibling_binary.h"
 #include "tools/train/flags/libtorch_flags.h"
 #include "tools/train/libtorch.h"
@@ -91,17 +91,7 @@ EagerEvaluation::EagerEvaluation(const Task&, const Tensor&, const std::string&)
 EagerEvaluation::~EagerEvaluation() = default;
 absl::Status EagerEvaluation::Add(const NamedTensors&, TermSums*, absl::Span<double>) { NEEDS_LIBTORCH; }
 
-class DeviceStep::Impl {};
-DeviceStep::DeviceStep(const std::string&) { NEEDS_LIBTORCH; }
-DeviceStep::~DeviceStep() = default;
-absl::Status DeviceStep::Begin(const Tensor&) { NEEDS_LIBTORCH; }
-const at::Tensor& DeviceStep::parameters() const { NEEDS_LIBTORCH; }
-absl::StatusOr<double> DeviceStep::Combine(absl::Span<const double>, std::vector<at::Tensor>*) { NEEDS_LIBTORCH; }
-absl::Status DeviceStep::Step(double, double, const TrainerOptions&, Optimizer*) { NEEDS_LIBTORCH; }
-absl::Status DeviceStep::CopyBuffers(const Tensor&, absl::Span<const ParameterSlice>) { NEEDS_LIBTORCH; }
-absl::Status DeviceStep::UpdateAverage(int64_t, Ema*) { NEEDS_LIBTORCH; }
-absl::Status DeviceStep::Gather() { NEEDS_LIBTORCH; }
-void DeviceStep::Forget() { NEEDS_LIBTORCH; }
+std::unique_ptr<DeviceStep> MakeTorchDeviceStep(const Task&, const EagerOptions&) { NEEDS_LIBTORCH; }
 
 struct Lbfgs::Impl {};
 Lbfgs::Lbfgs(const OptimizerOptions&, Tensor, Function) { NEEDS_LIBTORCH; }

@@ -21,14 +21,18 @@
 #include "lib/train/step/device_step.h"
 #include "lib/train/step/gradient_step.h"
 #include "lib/train/step/model_shards.h"
+#include "lib/train/step/resident_step.h"
+#include "lib/train/step/torch_device_step.h"
 
 namespace rutile {
 
 namespace {
 
 std::unique_ptr<DeviceStep> MakeDeviceStep(const EpochContext& context) {
-  if (!WhyHostSteps(context.options, context.agreement.alone()).empty()) return nullptr;
-  return std::make_unique<DeviceStep>(context.options.eager.device);
+  const TrainerOptions& options = context.options;
+  if (!WhyHostSteps(options, context.task, context.agreement.alone()).empty()) return nullptr;
+  if (options.compile_mode == CompileMode::kCompile) return std::make_unique<ResidentStep>(&context.task);
+  return MakeTorchDeviceStep(context.task, EagerOptionsOf(options));
 }
 
 }  // namespace
@@ -77,7 +81,7 @@ void BatchEpoch::Suspend() {
 
 bool BatchEpoch::StepsEarly() const {
   const TrainerOptions& options = context_.options;
-  return context_.task.stream() != nullptr && options.compile_mode == CompileMode::kCompile &&
+  return device_ == nullptr && context_.task.stream() != nullptr && options.compile_mode == CompileMode::kCompile &&
          options.accumulate_grad_batches == 1 && options.gradient_clip_val == 0 &&
          (context_.agreement.alone() || context_.shards != nullptr) && optimizer_->frozen().empty();
 }

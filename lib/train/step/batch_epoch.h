@@ -47,7 +47,7 @@ class BatchEpoch : public EpochTrainer {
   // Bytes that the optimizer reads and writes per step (for profiles).
   int64_t StepBytes();
   // True if the next step may be fused into the gradient pass. Clipping, accumulation of batches, a sum over processes
-  // and frozen parameters forbid it, because the final gradient is not known in time.
+  // and frozen parameters forbid it, because the final gradient is not known in time; a device has a step of its own.
   bool StepsEarly() const;
   // Adds the batch with a fused step. Returns false, having done nothing, if the step's weight is 0 or not finite.
   absl::StatusOr<bool> AddStepping(const NamedTensors& batch);

@@ -21,11 +21,11 @@ namespace rutile {
 namespace {
 
 std::unique_ptr<EagerGradients> MakeEager(const Task& task, CompileMode mode, EagerOptions eager,
-                                          const Agreement* agreement, bool on_device) {
+                                          const Agreement* agreement) {
   if (mode == CompileMode::kCompile) return nullptr;
   eager.script = mode == CompileMode::kScript;
   DeviceSums* const processes = agreement == nullptr ? nullptr : agreement->devices();
-  auto gradients = std::make_unique<EagerGradients>(task, eager, /*staged=*/on_device || processes != nullptr);
+  auto gradients = std::make_unique<EagerGradients>(task, eager, /*staged=*/processes != nullptr);
   if (processes != nullptr) gradients->SetProcesses(processes);
   return gradients;
 }
@@ -35,14 +35,14 @@ std::unique_ptr<EagerGradients> MakeEager(const Task& task, CompileMode mode, Ea
 LossGradient::LossGradient(Task& task, CompileMode mode, const EagerOptions& eager, Agreement* agreement,
                            ModelShards* shards, DeviceStep* device)
     : task_(task),
-      eager_(MakeEager(task, mode, eager, agreement, device != nullptr)),
+      eager_(device != nullptr ? nullptr : MakeEager(task, mode, eager, agreement)),
       reducer_(shards == nullptr ? agreement : nullptr, task),
       shards_(shards),
       device_(device),
       sums_(static_cast<int>(task.terms().size())) {
-  CHECK(device == nullptr || (eager_ != nullptr && shards == nullptr && (agreement == nullptr || agreement->alone())));
+  CHECK(device == nullptr || (shards == nullptr && (agreement == nullptr || agreement->alone())));
   CHECK(task.stream() == nullptr || sums_.sum.size() == 1) << "gradients of several terms cannot be streamed";
-  if (eager_ != nullptr && eager.precision == Precision::kFp16Mixed) scaler_.emplace();
+  if (mode != CompileMode::kCompile && eager.precision == Precision::kFp16Mixed) scaler_.emplace();
   for (size_t t = 0; t < sums_.sum.size(); ++t) {
     gradients_.push_back(Tensor::Zeros(task.parameter_dtype(), {task.num_parameters()}));
   }
@@ -69,7 +69,7 @@ void LossGradient::SetFrozen(const std::vector<bool>& slices) {
 }
 
 void LossGradient::Clear() {
-  unset_ = eager_ == nullptr && task_.stream() != nullptr;
+  unset_ = eager_ == nullptr && device_ == nullptr && task_.stream() != nullptr;
   if (!unset_ && device_ == nullptr) SetToZero(absl::MakeSpan(gradients_));
   step_ = nullptr;
   std::fill(sums_.sum.begin(), sums_.sum.end(), 0.0);
@@ -77,9 +77,7 @@ void LossGradient::Clear() {
 }
 
 absl::Status LossGradient::Add(const Tensor& parameters, const NamedTensors& batch, bool last) {
-  if (device_ != nullptr) {
-    return eager_->AddOnDevice(device_->parameters(), batch, scaler_ ? scaler_->scale() : 1, &sums_);
-  }
+  if (device_ != nullptr) return device_->Add(batch, scaler_ ? scaler_->scale() : 1, &sums_);
   if (eager_ != nullptr) {
     return eager_->Add(parameters, batch, scaler_ ? scaler_->scale() : 1, absl::MakeSpan(gradients_), &sums_);
   }
@@ -141,10 +139,10 @@ absl::Status LossGradient::WeighShards(double weight) {
 }
 
 absl::StatusOr<Loss> LossGradient::CombineOnDevice() {
-  RETURN_IF_ERROR(eager_->FetchSums(&sums_));
+  RETURN_IF_ERROR(device_->FetchSums(&sums_));
   Loss loss = task_.CombineTerms(sums_);
   for (double& weight : loss.weight) weight /= scaler_ ? scaler_->scale() : 1;
-  ASSIGN_OR_RETURN(norm_, device_->Combine(loss.weight, eager_->device_gradients()));
+  ASSIGN_OR_RETURN(norm_, device_->Combine(loss.weight));
   return loss;
 }
 

@@ -34,9 +34,9 @@ class LossGradient {
   // have passed). For fp16 networks gradients are scaled (grad_scaler.h) until they are combined. agreement: of the
   // processes over which Combine sums; nullptr: a single process. shards: of the task's model, among the processes of
   // `agreement`, with kCompile only; nullptr: each has the whole model. With shards, gradient() is valid in
-  // ModelShards::updated() alone. device: takes the combined gradient and has the parameters, so that neither reaches
-  // the host, where gradient() is not valid; for a single process (WhyHostSteps); nullptr: gradients are fetched. All
-  // that is passed must outlive this object.
+  // ModelShards::updated() alone. device: is the source of gradients instead and has the parameters, so that neither
+  // reaches the host, where gradient() is not valid; for a single process (WhyHostSteps); nullptr: gradients are
+  // fetched. All that is passed must outlive this object.
   LossGradient(Task& task, CompileMode mode, const EagerOptions& eager = {}, Agreement* agreement = nullptr,
                ModelShards* shards = nullptr, DeviceStep* device = nullptr);
   ~LossGradient();
@@ -95,7 +95,7 @@ class LossGradient {
   absl::Status WeighShards(double weight);
 
   Task& task_;
-  const std::unique_ptr<EagerGradients> eager_;  // nullptr: the task's kernels differentiate
+  const std::unique_ptr<EagerGradients> eager_;  // nullptr: the task's kernels differentiate, or device_
   std::optional<GradScaler> scaler_;             // for fp16 networks
   GradientReducer reducer_;                      // sums over processes, for models that are not sharded
   ModelShards* const shards_;
