@@ -13,8 +13,9 @@ namespace rutile {
 class DeviceParameters;
 
 // Task::resident() returns it. Only tasks of one term have it. Their other calls take parameters of the host, as those
-// of all tasks do, and must leave the device's parameters alone: Task::AccumulateGradients is what steps on the host
-// call (several processes, L-BFGS), and the comparison of the first batch; Task::Evaluate is called between steps.
+// of all tasks do, and must leave the device's parameters alone: Task::Evaluate is called between steps, and
+// Task::AccumulateGradients by the comparison of the first batch and where the host steps all the same (several
+// processes, L-BFGS), or GradientStream::StreamGradients if the task has that, too. Steps on the device use no stream.
 class ResidentGradients {
  public:
   virtual ~ResidentGradients() = default;
