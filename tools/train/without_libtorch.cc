@@ -78,9 +78,6 @@ EagerGradients::~EagerGradients() = default;
 absl::Status EagerGradients::Add(const Tensor&, const NamedTensors&, double, absl::Span<Tensor>, TermSums*) {
   NEEDS_LIBTORCH;
 }
-absl::Status EagerGradients::AddOnDevice(const at::Tensor&, const NamedTensors&, double, TermSums*) { NEEDS_LIBTORCH; }
-absl::Status EagerGradients::FetchSums(TermSums*) { NEEDS_LIBTORCH; }
-std::vector<at::Tensor>* EagerGradients::device_gradients() { NEEDS_LIBTORCH; }
 void EagerGradients::SetProcesses(DeviceSums*) { NEEDS_LIBTORCH; }
 absl::Status EagerGradients::Fetch(absl::Span<Tensor>, TermSums*) { NEEDS_LIBTORCH; }
 
