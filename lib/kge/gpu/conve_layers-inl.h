@@ -23,6 +23,7 @@
 #include "lib/kge/gpu/conve_view-inl.h"
 #include "lib/kge/gpu/kge_step_shape.h"
 #include "lib/matrix/gpu/device_products-inl.h"
+#include "lib/matrix/gpu/device_rounding.h"
 
 namespace rutile {
 
@@ -68,6 +69,13 @@ class DeviceConveLayers {
         totals_(backend),
         slopes_(backend) {
     statistics_.Resize(ConveStatisticsLayout(shape).size);
+  }
+
+  // Sets how products with the weights of fc round their factors; only with T = float. By default they do not. The
+  // convolution is not rounded.
+  template <typename U = T>
+  void SetRounding(DeviceRounding rounding) {
+    products_.template SetRounding<U>(rounding);
   }
 
   // Computes v [B, d].

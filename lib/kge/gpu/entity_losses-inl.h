@@ -13,6 +13,7 @@
 #include "lib/kge/gpu/dropout_bodies-inl.h"
 #include "lib/kge/gpu/loss_bodies-inl.h"
 #include "lib/matrix/gpu/device_products-inl.h"
+#include "lib/matrix/gpu/device_rounding.h"
 
 namespace rutile {
 
@@ -46,6 +47,12 @@ class DeviceEntityLosses {
         rows_(backend),
         d_rows_(backend),
         states_(backend) {}
+
+  // Sets how products of scores and gradients round their factors; only with T = float. By default they do not.
+  template <typename U = T>
+  void SetRounding(DeviceRounding rounding) {
+    products_.template SetRounding<U>(rounding);
+  }
 
   // Computes the losses of queries, [B] in the device's memory, with softmax times their weights, and the gradients of
   // the sum of these losses. bce_scale: what a binary cross-entropy is multiplied by, 1 / N for the mean over entities.

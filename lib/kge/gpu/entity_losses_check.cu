@@ -21,6 +21,7 @@
 #include "lib/gpu/host_backend-inl.h"
 #include "lib/kge/gpu/entity_losses-inl.h"
 #include "lib/matrix/gpu/device_products-inl.h"
+#include "lib/matrix/gpu/device_rounding.h"
 
 namespace rutile {
 namespace {
@@ -28,7 +29,16 @@ namespace {
 constexpr int64_t kEntities = 14541, kDim = 200, kFeatures = 10368;  // FB15k-237, ConvE
 
 template <typename T>
-constexpr const char* kName = sizeof(T) == 4 ? "fp32" : "fp64";
+const char* Name(DeviceRounding rounding) {
+  if (rounding != DeviceRounding::kNone) return rounding == DeviceRounding::kSplit ? "split" : "bf16";
+  return sizeof(T) == 4 ? "fp32" : "fp64";
+}
+
+// Sets a rounding of DeviceProducts or DeviceEntityLosses, of which those of double have none.
+template <typename T, typename Products>
+void SetRounding(DeviceRounding rounding, Products* products) {
+  if constexpr (sizeof(T) == 4) products->SetRounding(rounding);
+}
 
 template <typename T>
 std::vector<T> Values(int64_t n, uint64_t seed) {
@@ -75,7 +85,8 @@ struct Shape {
 };
 
 template <typename T, typename Backend>
-std::vector<T> Product(Backend* backend, const Shape& shape, int64_t gap, bool add, const ProductPlan* plan) {
+std::vector<T> Product(Backend* backend, DeviceRounding rounding, const Shape& shape, int64_t gap, bool add,
+                       const ProductPlan* plan) {
   const auto& [name, m, n, k, a_transposed, b_transposed] = shape;
   const int64_t a_stride = (a_transposed ? m : k) + gap, b_stride = (b_transposed ? k : n) + gap;
   DeviceArray<T, Backend> a(backend), b(backend), c(backend);
@@ -83,6 +94,7 @@ std::vector<T> Product(Backend* backend, const Shape& shape, int64_t gap, bool a
   b.Upload(Values<T>((b_transposed ? n : k) * b_stride, 2));
   c.Upload(add ? Values<T>(m * (n + gap), 3) : std::vector<T>(m * (n + gap)));
   DeviceProducts<T, Backend> products(backend);
+  SetRounding<T>(rounding, &products);
   products.MultiplyBy(plan != nullptr ? *plan : products.Plan(m, n, k), {a.data(), a_stride, a_transposed},
                       {b.data(), b_stride, b_transposed}, m, n, k, c.data(), n + gap, add);
   std::vector<T> result;
@@ -92,24 +104,25 @@ std::vector<T> Product(Backend* backend, const Shape& shape, int64_t gap, bool a
 
 // Awkward sizes, all transpositions, aligned and not, both tiles, with and without parts.
 template <typename T>
-int CheckProducts(CudaBackend* cuda) {
+int CheckProducts(CudaBackend* cuda, DeviceRounding rounding) {
   HostBackend host;
   int wrong = 0, checked = 0;
   constexpr int64_t kSizes[][3] = {{1, 1, 1},    {7, 63, 9},     {64, 65, 200}, {129, 200, 33},
                                    {200, 7, 64}, {131, 260, 70}, {5, 9, 5003},  {3, 5, 0}};
   for (const auto& [m, n, k] : kSizes) {
     for (int bits = 0; bits < 8; ++bits) {
-      for (const int64_t gap : {0, 1, 4}) {
+      for (const int64_t gap : {0, 1, 3}) {
         for (const bool large : {false, true}) {
           for (const int64_t k_of_split : {int64_t{0}, int64_t{16}}) {
             if (k_of_split > 0 && (k <= k_of_split || k > 1000)) continue;
+            if (k > 1000 && large && rounding != DeviceRounding::kNone) continue;  // takes the host too long
             const ProductPlan plan = {large, k_of_split > 0 ? (k + 15) / 16 : 1, k_of_split > 0 ? 16 : k + 8 - k % 8};
             const Shape shape = {"", m, n, k, (bits & 1) != 0, (bits & 2) != 0};
             const bool add = (bits & 4) != 0;
-            const auto actual = Product<T>(cuda, shape, gap, add, &plan);
+            const auto actual = Product<T>(cuda, rounding, shape, gap, add, &plan);
             if (!cuda->error().empty()) return 1;
-            const auto expected = Product<T>(&host, shape, gap, add, &plan);
-            const std::string what = std::string(kName<T>) + " product " + std::to_string(m) + " x " +
+            const auto expected = Product<T>(&host, rounding, shape, gap, add, &plan);
+            const std::string what = std::string(Name<T>(rounding)) + " product " + std::to_string(m) + " x " +
                                      std::to_string(n) + " x " + std::to_string(k) + ", case " + std::to_string(bits) +
                                      ", gap " + std::to_string(gap) + (large ? ", large tiles" : ", small tiles");
             wrong += Compare(what, actual, expected, (sizeof(T) == 4 ? 1e-6 : 2e-15) * std::sqrt(k + 1.0));
@@ -119,22 +132,26 @@ int CheckProducts(CudaBackend* cuda) {
       }
     }
   }
-  std::printf("%s products: %d of %d differ\n", kName<T>, wrong, checked);
+  std::printf("%s products: %d of %d differ\n", Name<T>(rounding), wrong, checked);
   return wrong;
 }
 
 // Compares some numbers of a large product with sums in double, and two runs with each other.
 template <typename T>
-int CheckLarge(CudaBackend* cuda, const Shape& shape) {
+int CheckLarge(CudaBackend* cuda, DeviceRounding rounding, const Shape& shape) {
   const auto& [name, m, n, k, a_transposed, b_transposed] = shape;
-  const auto c = Product<T>(cuda, shape, /*gap=*/0, /*add=*/false, nullptr);
+  const auto c = Product<T>(cuda, rounding, shape, /*gap=*/0, /*add=*/false, nullptr);
   if (!cuda->error().empty()) return 1;
   int wrong = 0;
-  if (c != Product<T>(cuda, shape, /*gap=*/0, /*add=*/false, nullptr)) {
-    std::fprintf(stderr, "%s %s: a repeated product differs\n", kName<T>, name);
+  if (c != Product<T>(cuda, rounding, shape, /*gap=*/0, /*add=*/false, nullptr)) {
+    std::fprintf(stderr, "%s %s: a repeated product differs\n", Name<T>(rounding), name);
     ++wrong;
   }
-  const auto a = Values<T>(m * k, 1), b = Values<T>(n * k, 2);
+  auto a = Values<T>(m * k, 1), b = Values<T>(n * k, 2);
+  for (auto* const factor : {&a, &b}) {
+    if (rounding != DeviceRounding::kBf16) break;
+    for (T& x : *factor) x = RoundToBf16(static_cast<float>(x));
+  }
   const DeviceFactor<T> left = {a.data(), a_transposed ? m : k, a_transposed};
   const DeviceFactor<T> right = {b.data(), b_transposed ? k : n, b_transposed};
   std::vector<T> actual, expected;
@@ -147,18 +164,19 @@ int CheckLarge(CudaBackend* cuda, const Shape& shape) {
     actual.push_back(c[row * n + column]);
     expected.push_back(static_cast<T>(sum));
   }
-  return wrong + Compare(std::string(kName<T>) + " " + name, actual, expected,
+  return wrong + Compare(std::string(Name<T>(rounding)) + " " + name, actual, expected,
                          (sizeof(T) == 4 ? 1e-6 : 2e-15) * std::sqrt(static_cast<double>(k)));
 }
 
 template <typename T>
-void MeasureProduct(CudaBackend* cuda, const Shape& shape, bool plans) {
+void MeasureProduct(CudaBackend* cuda, DeviceRounding rounding, const Shape& shape, bool plans) {
   const int64_t m = shape.m, n = shape.n, k = shape.k;
   DeviceArray<T, CudaBackend> a(cuda), b(cuda), c(cuda);
   a.Upload(Values<T>(m * k, 1));
   b.Upload(Values<T>(n * k, 2));
   c.Resize(m * n);
   DeviceProducts<T, CudaBackend> products(cuda);
+  SetRounding<T>(rounding, &products);
   const auto measure = [&](const ProductPlan& plan, const char* remark) {
     const double ms = Milliseconds([&] {
       products.MultiplyBy(plan, {a.data(), shape.a_transposed ? m : k, shape.a_transposed},
@@ -166,7 +184,7 @@ void MeasureProduct(CudaBackend* cuda, const Shape& shape, bool plans) {
                           /*add=*/false);
     });
     const double tflop = 2e-9 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) / ms;
-    std::printf("%s %-8s %5lld x %5lld x %5lld  %s tiles, %3lld parts  %8.4f ms %6.2f Tflop/s%s\n", kName<T>,
+    std::printf("%-5s %-8s %5lld x %5lld x %5lld  %s tiles, %3lld parts  %8.4f ms %6.2f Tflop/s%s\n", Name<T>(rounding),
                 shape.name, static_cast<long long>(m), static_cast<long long>(n), static_cast<long long>(k),
                 plan.large ? "large" : "small", static_cast<long long>(plan.splits), ms, tflop, remark);
   };
@@ -174,7 +192,7 @@ void MeasureProduct(CudaBackend* cuda, const Shape& shape, bool plans) {
   measure(taken, "");
   for (const bool large : {true, false}) {
     for (int64_t splits = 1; plans && splits <= 128; splits = splits < 8 ? splits + 1 : splits * 3 / 2) {
-      ProductPlan plan = {large, splits, ((k + splits - 1) / splits + 7) / 8 * 8};
+      ProductPlan plan = {large, splits, ((k + splits - 1) / splits + 31) / 32 * 32};
       plan.splits = (k + plan.k_of_split - 1) / plan.k_of_split;
       if (plan.splits != splits || splits * m * n > int64_t{1} << 24) continue;
       measure(plan, "  (not taken)");
@@ -251,8 +269,9 @@ struct Batch {
   }
 };
 
+// A score that is rounded differently may round its gradient to the other of two numbers of bfloat16.
 template <typename T>
-int CheckLosses(CudaBackend* cuda) {
+int CheckLosses(CudaBackend* cuda, DeviceRounding rounding) {
   HostBackend host;
   int wrong = 0;
   for (const bool softmax : {false, true}) {
@@ -262,15 +281,17 @@ int CheckLosses(CudaBackend* cuda) {
         Batch<T, HostBackend> expected(&host, 37, 1531, 51, softmax, rate);
         DeviceEntityLosses<T, CudaBackend> on_cuda(cuda, block * 37 * static_cast<int64_t>(sizeof(T)));
         DeviceEntityLosses<T, HostBackend> on_host(&host, block * 37 * static_cast<int64_t>(sizeof(T)));
+        SetRounding<T>(rounding, &on_cuda);
+        SetRounding<T>(rounding, &on_host);
         actual.Compute(&on_cuda);
         expected.Compute(&on_host);
         const auto compare = [&](const char* what, const auto& array, const auto& other) {
           auto x = Values<std::decay_t<decltype(*array.data())>>(0, 0), y = x;
           array.Download(&x);
           other.Download(&y);
-          const std::string name = std::string(kName<T>) + (softmax ? " softmax " : " binary ") + what +
+          const std::string name = std::string(Name<T>(rounding)) + (softmax ? " softmax " : " binary ") + what +
                                    ", blocks of " + std::to_string(block) + ", dropout " + std::to_string(rate);
-          wrong += Compare(name, x, y, sizeof(T) == 4 ? 2e-5 : 1e-13);
+          wrong += Compare(name, x, y, rounding == DeviceRounding::kBf16 ? 1e-3 : sizeof(T) == 4 ? 2e-5 : 1e-13);
         };
         compare("losses", actual.losses, expected.losses);
         compare("d_v", actual.d_v, expected.d_v);
@@ -280,29 +301,33 @@ int CheckLosses(CudaBackend* cuda) {
       }
     }
   }
-  std::printf("%s losses: %d of 32 arrays differ\n", kName<T>, wrong);
+  std::printf("%s losses: %d of 32 arrays differ\n", Name<T>(rounding), wrong);
   return wrong;
 }
 
 template <typename T>
-void MeasureLosses(CudaBackend* cuda, int64_t size) {
+void MeasureLosses(CudaBackend* cuda, DeviceRounding rounding, int64_t size, int64_t dim) {
   for (const bool softmax : {false, true}) {
     for (const double rate : {0.0, 0.3}) {
-      Batch<T, CudaBackend> batch(cuda, size, kEntities, kDim, softmax, rate);
+      if (rate > 0 && dim != kDim) continue;
+      Batch<T, CudaBackend> batch(cuda, size, kEntities, dim, softmax, rate);
       DeviceEntityLosses<T, CudaBackend> losses(cuda);
+      SetRounding<T>(rounding, &losses);
       const double ms = Milliseconds([&] { batch.Compute(&losses); });
       // Two blocks are scored three times with softmax, in which two of four products are scores.
-      std::printf("%s %s%s, %lld queries, %lld entities, with gradients  %8.4f ms, %.2f Tflop/s of three products\n",
-                  kName<T>, softmax ? "softmax" : "binary", rate > 0 ? " with candidate dropout" : "",
-                  static_cast<long long>(size), static_cast<long long>(kEntities), ms,
-                  6e-9 * static_cast<double>(size) * static_cast<double>(kEntities * kDim) / ms);
+      std::printf(
+          "%-5s %s%s, %lld queries, %lld entities, dim %lld, with gradients  %8.4f ms, %.2f Tflop/s of three"
+          " products\n",
+          Name<T>(rounding), softmax ? "softmax" : "binary", rate > 0 ? " with candidate dropout" : "",
+          static_cast<long long>(size), static_cast<long long>(kEntities), static_cast<long long>(dim), ms,
+          6e-9 * static_cast<double>(size) * static_cast<double>(kEntities * dim) / ms);
     }
   }
 }
 
 template <typename T>
-int CheckAll(CudaBackend* cuda, bool plans) {
-  int wrong = CheckProducts<T>(cuda) + CheckLosses<T>(cuda);
+int CheckAll(CudaBackend* cuda, DeviceRounding rounding, bool plans) {
+  int wrong = CheckProducts<T>(cuda, rounding) + CheckLosses<T>(cuda, rounding);
   for (const int64_t size : {128, 1024}) {
     const Shape shapes[] = {
         {"scores", size, kEntities, kDim, false, true},   {"d_v", size, kDim, kEntities, false, false},
@@ -310,12 +335,13 @@ int CheckAll(CudaBackend* cuda, bool plans) {
         {"d_input", size, kFeatures, kDim, false, false}, {"d_fc", kDim, kFeatures, size, true, false},
     };
     for (const Shape& shape : shapes) {
-      if (wrong == 0) wrong += CheckLarge<T>(cuda, shape);
+      if (wrong == 0) wrong += CheckLarge<T>(cuda, rounding, shape);
       if (!cuda->error().empty()) return 1;
-      MeasureProduct<T>(cuda, shape, plans);
+      MeasureProduct<T>(cuda, rounding, shape, plans);
     }
-    MeasureLosses<T>(cuda, size);
+    MeasureLosses<T>(cuda, rounding, size, kDim);
   }
+  if (sizeof(T) == 4) MeasureLosses<T>(cuda, rounding, 1000, 2000);
   return wrong;
 }
 
@@ -329,7 +355,10 @@ int Main(int argc, char** argv) {
   if (cudaGetDeviceProperties(&properties, 0) == cudaSuccess) std::printf("%s\n", properties.name);
   const bool plans = argc > 1 && std::strcmp(argv[1], "plans") == 0;
   CudaBackend cuda(0);
-  const int wrong = CheckAll<float>(&cuda, plans) + CheckAll<double>(&cuda, plans);
+  int wrong = CheckAll<double>(&cuda, DeviceRounding::kNone, plans);
+  for (const auto rounding : {DeviceRounding::kNone, DeviceRounding::kSplit, DeviceRounding::kBf16}) {
+    wrong += CheckAll<float>(&cuda, rounding, plans);
+  }
   if (!cuda.error().empty()) std::fprintf(stderr, "the GPU: %s\n", cuda.error().c_str());
   return wrong > 0 || !cuda.error().empty() ? 1 : 0;
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -10,8 +11,9 @@
 #include "lib/gpu/device_array-inl.h"
 #include "lib/gpu/host_backend-inl.h"
 #include "lib/matrix/gpu/device_products-inl.h"
+#include "lib/matrix/gpu/device_rounding.h"
 #include "lib/matrix/gpu/host_products.h"
-#include "lib/matrix/gpu/product_bodies-inl.h"
+#include "lib/matrix/gpu/product_panel-inl.h"
 #include "lib/matrix/gpu/product_plan.h"
 
 namespace rutile {
@@ -46,8 +48,32 @@ struct Case {
   ProductPlan plan = {};  // k_of_split 0: Plan's
 };
 
-template <typename T>
+// Numbers and how their products round factors.
+template <typename T, DeviceRounding kFactorRounding>
+struct Kind {
+  using Number = T;
+  static constexpr DeviceRounding kRounding = kFactorRounding;
+
+  static DeviceProducts<T, HostBackend> Products(HostBackend* backend) {
+    DeviceProducts<T, HostBackend> products(backend);
+    if constexpr (kRounding != DeviceRounding::kNone) products.SetRounding(kRounding);
+    return products;
+  }
+  // Returns a factor as products take it. What kSplit leaves out is in the tolerance.
+  static double Rounded(double x) {
+    return kRounding == DeviceRounding::kBf16 ? static_cast<double>(RoundToBf16(static_cast<float>(x))) : x;
+  }
+  // Each term and each partial sum is rounded once. kSplit cuts 2^-22 off each factor, and leaves a product of low
+  // parts out, each of which is 2^-11 of its factor at most.
+  static double Tolerance(int64_t k) {
+    return static_cast<double>(std::numeric_limits<T>::epsilon()) * std::sqrt(static_cast<double>(k) + 1) +
+           (kRounding == DeviceRounding::kSplit ? 3 * 0x1p-22 : 0);
+  }
+};
+
+template <typename Kind>
 void ExpectProduct(const Case& c) {
+  using T = typename Kind::Number;
   SCOPED_TRACE(testing::Message() << c.m << " x " << c.n << " x " << c.k << ", transposed " << c.a_transposed << " "
                                   << c.b_transposed << ", add " << c.add << ", gap " << c.gap << ", offset "
                                   << c.offset);
@@ -56,7 +82,7 @@ void ExpectProduct(const Case& c) {
   const Rows<T> a(&backend, c.a_transposed ? c.k : c.m, c.a_transposed ? c.m : c.k, c.gap, c.offset, &random);
   const Rows<T> b(&backend, c.b_transposed ? c.n : c.k, c.b_transposed ? c.k : c.n, c.gap, c.offset, &random);
   Rows<T> to(&backend, c.m, c.n, c.gap, c.offset, &random);
-  DeviceProducts<T, HostBackend> products(&backend);
+  DeviceProducts<T, HostBackend> products = Kind::Products(&backend);
   const auto multiply = [&](std::vector<T>* result) {
     to.device.Upload(to.values);
     const DeviceFactor<T> left = {a.device.data() + c.offset, a.stride(), c.a_transposed};
@@ -76,12 +102,12 @@ void ExpectProduct(const Case& c) {
     for (int64_t j = 0; j < c.n; ++j) {
       double sum = c.add ? to.At(i, j) : 0, size = std::abs(sum);
       for (int64_t l = 0; l < c.k; ++l) {
-        const double term = (c.a_transposed ? a.At(l, i) : a.At(i, l)) * (c.b_transposed ? b.At(j, l) : b.At(l, j));
+        const double term = Kind::Rounded(c.a_transposed ? a.At(l, i) : a.At(i, l)) *
+                            Kind::Rounded(c.b_transposed ? b.At(j, l) : b.At(l, j));
         sum += term;
         size += std::abs(term);
       }
-      // Each term and each partial sum is rounded once.
-      const double tolerance = static_cast<double>(std::numeric_limits<T>::epsilon()) * size * std::sqrt(c.k + 1.0);
+      const double tolerance = Kind::Tolerance(c.k) * size;
       const int64_t at = c.offset + i * to.stride() + j;
       ASSERT_NEAR(result[at], sum, tolerance) << i << " " << j;
       ASSERT_EQ(result[at], again[at]) << i << " " << j;
@@ -96,7 +122,8 @@ void ExpectProduct(const Case& c) {
 
 template <typename T>
 class DeviceProductsTest : public ::testing::Test {};
-using Types = ::testing::Types<float, double>;
+using Types = ::testing::Types<Kind<float, DeviceRounding::kNone>, Kind<double, DeviceRounding::kNone>,
+                               Kind<float, DeviceRounding::kSplit>, Kind<float, DeviceRounding::kBf16>>;
 TYPED_TEST_SUITE(DeviceProductsTest, Types);
 
 // Factors are read along rows or columns; gaps and offsets of 1 are not aligned, a gap of 4 to rows of 200 is.
@@ -136,7 +163,7 @@ TYPED_TEST(DeviceProductsTest, OfNothing) {
 
 TYPED_TEST(DeviceProductsTest, LongSumsAreTakenInParts) {
   HostBackend backend;
-  const DeviceProducts<TypeParam, HostBackend> products(&backend);
+  const auto products = TypeParam::Products(&backend);
   EXPECT_GT(products.Plan(5, 9, 5003).splits, 1);
   for (const bool transposed : {false, true}) {
     for (const bool add : {false, true}) {
@@ -161,7 +188,7 @@ TYPED_TEST(DeviceProductsTest, AllPlans) {
 
 // The host has one thread, GPUs 128 or 256; neither 5 nor 12 divides the work.
 TYPED_TEST(DeviceProductsTest, AnyNumberOfThreadsLoadsAPanel) {
-  using T = TypeParam;
+  using T = typename TypeParam::Number;
   constexpr int kLines = 32, kStride = kLines + 4, kSlice = 8;
   constexpr int64_t kAll = 40;  // lines and terms of the factor
   HostBackend backend;
@@ -178,8 +205,8 @@ TYPED_TEST(DeviceProductsTest, AnyNumberOfThreadsLoadsAPanel) {
           std::vector<T> loaded(kSlice * kStride, T{-1});
           shared.Upload(loaded);
           for (int thread = 0; thread < threads; ++thread) {
-            panel.template Load<kLines, kStride, kSlice>(Block{0, thread, threads, nullptr}, first, term, kAll,
-                                                         shared.data());
+            panel.template Load<PanelOfTermRows<kLines, kStride, kSlice>>(Block{0, thread, threads, nullptr}, first,
+                                                                          term, kAll, shared.data());
           }
           shared.Download(&loaded);
           for (int i = 0; i < kSlice * kStride; ++i) {
@@ -194,19 +221,146 @@ TYPED_TEST(DeviceProductsTest, AnyNumberOfThreadsLoadsAPanel) {
   }
 }
 
-// Numbers that are not finite stay in their rows and columns: padding with zeros must not make NaN of infinity.
-TYPED_TEST(DeviceProductsTest, InfinityStaysInItsRow) {
+// Returns a b of matrices that are not transposed.
+template <typename Kind, typename T>
+std::vector<T> Product(const std::vector<T>& a, const std::vector<T>& b, int64_t m, int64_t n, int64_t k) {
   HostBackend backend;
-  std::vector<TypeParam> a(3 * 2, TypeParam{1}), b(2 * 5, TypeParam{1}), c;
-  a[2] = std::numeric_limits<TypeParam>::infinity();
-  DeviceArray<TypeParam, HostBackend> on_a(&backend), on_b(&backend), on_c(&backend);
+  DeviceArray<T, HostBackend> on_a(&backend), on_b(&backend), on_c(&backend);
   on_a.Upload(a);
   on_b.Upload(b);
-  on_c.Resize(3 * 5);
-  DeviceProducts<TypeParam, HostBackend>(&backend).Multiply({on_a.data(), 2, false}, {on_b.data(), 5, false}, 3, 5, 2,
-                                                            on_c.data(), 5, /*add=*/false);
+  on_c.Resize(m * n);
+  Kind::Products(&backend).Multiply({on_a.data(), k, false}, {on_b.data(), n, false}, m, n, k, on_c.data(), n,
+                                    /*add=*/false);
+  std::vector<T> c;
   on_c.Download(&c);
-  for (int i = 0; i < 15; ++i) EXPECT_EQ(c[i], i / 5 == 1 ? a[2] : TypeParam{2}) << i;
+  return c;
+}
+
+// Numbers that are not finite stay in their rows and columns: padding with zeros must not make NaN of infinity. With
+// kSplit infinity becomes NaN.
+TYPED_TEST(DeviceProductsTest, WhatIsNotFiniteStaysInItsRow) {
+  using T = typename TypeParam::Number;
+  constexpr T kInfinity = std::numeric_limits<T>::infinity(), kNan = std::numeric_limits<T>::quiet_NaN();
+  std::vector<T> nans = {kInfinity, -kInfinity, kNan, -kNan};
+  if constexpr (sizeof(T) == 4) {  // NaN of any bits
+    for (const uint32_t bits : {0x7fffffffu, 0xffffffffu, 0x7f800001u, 0xff800001u}) nans.push_back(FloatOf(bits));
+  }
+  for (const T x : nans) {
+    std::vector<T> a(3 * 2, T{1});
+    const std::vector<T> b(2 * 5, T{1});
+    a[2] = x;
+    const std::vector<T> c = Product<TypeParam>(a, b, 3, 5, 2), d = Product<TypeParam>(b, a, 5, 3, 2);
+    for (int i = 0; i < 15; ++i) {
+      if (i / 5 != 1) {
+        EXPECT_EQ(c[i], T{2}) << x << " " << i;
+      } else if (std::isnan(x) || TypeParam::kRounding == DeviceRounding::kSplit) {
+        EXPECT_TRUE(std::isnan(c[i])) << x << " " << i;
+      } else {
+        EXPECT_EQ(c[i], x) << i;
+      }
+    }
+    for (int i = 0; i < 15; ++i) EXPECT_EQ(std::isfinite(d[i]), i % 3 != 2) << x << " " << i;
+  }
+}
+
+// kSplit has the accuracy that its name promises, in terms of the sums of absolute values.
+TEST(DeviceRoundingTest, SplitIsMuchMoreAccurateThanTf32) {
+  using Split = Kind<float, DeviceRounding::kSplit>;
+  constexpr int64_t kSize = 70, kTerms = 100;
+  std::mt19937_64 random(3);
+  std::normal_distribution<float> normal;
+  std::vector<float> a(kSize * kTerms), b(kTerms * kSize);
+  for (float& x : a) x = normal(random);
+  for (float& x : b) x = std::ldexp(normal(random), static_cast<int>(random() % 40) - 20);
+  const std::vector<float> c = Product<Split>(a, b, kSize, kSize, kTerms);
+  double worst = 0, worst_of_tf32 = 0;
+  for (int64_t i = 0; i < kSize; ++i) {
+    for (int64_t j = 0; j < kSize; ++j) {
+      double sum = 0, rounded = 0, size = 0;
+      for (int64_t l = 0; l < kTerms; ++l) {
+        const float x = a[i * kTerms + l], y = b[l * kSize + j];
+        const double term = static_cast<double>(x) * static_cast<double>(y);
+        sum += term;
+        size += std::abs(term);
+        rounded += static_cast<double>(SplitToTf32(x).hi) * static_cast<double>(SplitToTf32(y).hi);
+      }
+      worst = std::max(worst, std::abs(static_cast<double>(c[i * kSize + j]) - sum) / size);
+      worst_of_tf32 = std::max(worst_of_tf32, std::abs(rounded - sum) / size);
+    }
+  }
+  EXPECT_LT(worst, 1e-6);
+  EXPECT_LT(50 * worst, worst_of_tf32);
+}
+
+// hi has 11 bits and is the nearest such number, and hi + lo has all but the last of 24 bits.
+TEST(DeviceRoundingTest, PartsOfTf32) {
+  const auto low_bits = [](float x) { return BitsOf(x) & 0x1fffu; };
+  EXPECT_EQ(SplitToTf32(1 + 0x1p-10f).hi, 1 + 0x1p-10f);
+  EXPECT_EQ(SplitToTf32(1 + 0x1p-11f).hi, 1 + 0x1p-10f);  // a tie
+  EXPECT_EQ(SplitToTf32(-1 - 0x1p-11f).hi, -1 - 0x1p-10f);
+  EXPECT_EQ(SplitToTf32(1 + 0x1p-12f).hi, 1);
+  EXPECT_EQ(SplitToTf32(1 + 0x1p-12f).lo, 0x1p-12f);
+  EXPECT_EQ(SplitToTf32(0.0f).lo, 0);
+  std::mt19937_64 random(4);
+  for (int i = 0; i < 10000; ++i) {
+    const float x = FloatOf(static_cast<uint32_t>(random()));
+    if (!(std::abs(x) > 1e-30f && std::abs(x) < 1e38f)) continue;
+    const Tf32Parts parts = SplitToTf32(x);
+    EXPECT_EQ(low_bits(parts.hi) | low_bits(parts.lo), 0u) << x;
+    EXPECT_LE(std::abs(x - parts.hi), 0x1p-11f * std::abs(x)) << x;
+    EXPECT_LE(std::abs(x - parts.hi - parts.lo), 0x1p-22f * std::abs(x)) << x;
+  }
+}
+
+// The largest finite numbers round to infinity; their products are not silently finite.
+TEST(DeviceRoundingTest, LargestNumbers) {
+  constexpr float kMax = std::numeric_limits<float>::max(), kInfinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(SplitToTf32(kMax).hi, kInfinity);
+  EXPECT_EQ(SplitToTf32(kMax).lo, -kInfinity);
+  EXPECT_TRUE(std::isnan((Product<Kind<float, DeviceRounding::kSplit>>(std::vector<float>{kMax}, {0.5f}, 1, 1, 1)[0])));
+  EXPECT_EQ(RoundToBf16(kMax), kInfinity);
+}
+
+TEST(DeviceRoundingTest, Bf16TiesGoToEven) {
+  EXPECT_EQ(RoundToBf16(1 + 0x1p-7f), 1 + 0x1p-7f);
+  EXPECT_EQ(RoundToBf16(1 + 0x1p-8f), 1);
+  EXPECT_EQ(RoundToBf16(1 + 3 * 0x1p-8f), 1 + 0x1p-6f);
+  EXPECT_EQ(RoundToBf16(1 + 0x1p-8f + 0x1p-23f), 1 + 0x1p-7f);
+  EXPECT_EQ(RoundToBf16(-0.3f), -0.30078125f);
+  EXPECT_TRUE(std::isnan(RoundToBf16(FloatOf(0x7f800001u))));
+}
+
+// Eight threads that read 16 bytes at once use all 32 banks, and a panel has each number once.
+template <typename Layout>
+void ExpectNoBankConflicts() {
+  std::vector<bool> used(Layout::kNumbers, false);
+  for (int line = 0; line < Layout::kLines; ++line) {
+    for (int term = 0; term < Layout::kSlice; ++term) {
+      const int at = Layout::At(line, term);
+      ASSERT_TRUE(at >= 0 && at < Layout::kNumbers && !used[at]) << line << " " << term;
+      used[at] = true;
+      const int begin = Layout::kGroupsOfTerms ? Layout::At(line, term / 4 * 4) + term % 4
+                                               : Layout::At(line / 4 * 4, term) + line % 4;
+      ASSERT_EQ(at, begin);  // 16 bytes lie together
+    }
+  }
+  for (int first = 0; first < 4; ++first) {  // threads g = 2 first and the next, and all t, read lines and terms
+    for (int i = 0; i < 4; ++i) {
+      std::vector<bool> banks(8, false);
+      for (int thread = 0; thread < 8; ++thread) {
+        const int line = thread / 4 * 16 + first * 4, term = thread % 4 * 4;
+        const int at = Layout::kGroupsOfTerms ? Layout::At(line + i, term) : Layout::At(line, term + i);
+        EXPECT_FALSE(banks[at / 4 % 8]) << first << " " << i << " " << thread;
+        banks[at / 4 % 8] = true;
+      }
+    }
+  }
+}
+TEST(TensorTileTest, NoBankConflicts) {
+  ExpectNoBankConflicts<PanelOfLineRows<64, 16>>();
+  ExpectNoBankConflicts<PanelOfLineRows<64, 32>>();
+  ExpectNoBankConflicts<PanelOfMixedRows<64, 16>>();
+  ExpectNoBankConflicts<PanelOfMixedRows<128, 32>>();
 }
 
 // The products of training on FB15k-237 on a GPU with 132 processors fill it.

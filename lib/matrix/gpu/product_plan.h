@@ -25,8 +25,10 @@ struct ProductTileSize {
 // taken in the same order. Parts of the sum are for products with fewer tiles than processors.
 //   slice: k_of_split is a multiple of it
 //   most_scratch: the most numbers of all parts, which are kept until they are added
+//   speed: of multiply-adds, in terms of those of CUDA cores
 inline ProductPlan MakeProductPlan(int64_t m, int64_t n, int64_t k, int64_t processors, const ProductTileSize& large,
-                                   const ProductTileSize& small, int64_t slice, int64_t most_scratch) {
+                                   const ProductTileSize& small, int64_t slice, int64_t most_scratch,
+                                   double speed = 1) {
   constexpr int64_t kLeastTerms = 64, kMostSplits = 256;
   constexpr double kTermsOfStart = 48;     // what a block does before and after its sum, in terms of the sum
   constexpr double kAlone = 1.3;           // time of a block that has a processor for itself, in terms of one of two
@@ -47,8 +49,8 @@ inline ProductPlan MakeProductPlan(int64_t m, int64_t n, int64_t k, int64_t proc
       plan.cost = std::max(load, kAlone) * static_cast<double>(tile->rows * tile->columns) / tile->efficiency *
                   (static_cast<double>(plan.k_of_split) + kTermsOfStart);
       if (plan.splits > 1) {
-        plan.cost += kAddition * static_cast<double>(plan.splits * m * n) / static_cast<double>(processors);
-        plan.cost += kSecondLaunch;
+        plan.cost += speed * kAddition * static_cast<double>(plan.splits * m * n) / static_cast<double>(processors);
+        plan.cost += speed * kSecondLaunch;
       }
       if (best.k_of_split == 0 || plan.cost < best.cost) best = plan;
     }

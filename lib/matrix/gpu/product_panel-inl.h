@@ -1,0 +1,128 @@
+// Panels of the factors of a product, and how they reach the memory of a block.
+
+#ifndef RUTILE_LIB_MATRIX_GPU_PRODUCT_PANEL_INL_H_
+#define RUTILE_LIB_MATRIX_GPU_PRODUCT_PANEL_INL_H_
+
+#include <cstdint>
+
+#include "lib/gpu/async_copy.h"
+#include "lib/gpu/block.h"
+#include "lib/gpu/device_function.h"
+
+namespace rutile {
+
+// How the numbers of a factor lie. A line is a row of a or a column of b, and a term is a number of its sum.
+enum class PanelOrder {
+  kTermsAdjacent,   // those of adjacent terms are adjacent
+  kTermsIn16Bytes,  // and they are aligned, so that one load has several
+  kLinesAdjacent,   // those of adjacent lines are adjacent
+  kLinesIn16Bytes,  // and they are aligned
+};
+RUTILE_DEVICE constexpr bool AreTermsAdjacent(PanelOrder order) {
+  return order == PanelOrder::kTermsAdjacent || order == PanelOrder::kTermsIn16Bytes;
+}
+
+// A layout says where the memory of a block has the numbers of a panel (At), and which orders of factors it can be
+// loaded from. 16 bytes at a time have adjacent lines or, if kGroupsOfTerms, adjacent terms.
+
+// A row of lines for each term, loaded from factors of any order.
+template <int kLines_, int kStride, int kSlice_>
+struct PanelOfTermRows {
+  static constexpr int kLines = kLines_, kSlice = kSlice_, kNumbers = kSlice * kStride;
+  static constexpr bool kTakesLines = true, kTakesTerms = true, kGroupsOfTerms = false;
+  RUTILE_DEVICE static constexpr int At(int line, int term) { return term * kStride + line; }
+};
+
+// A row of terms for each line, loaded from factors whose terms are adjacent. Rows have no padding: the address is
+// chosen so that no two of 8 adjacent threads that read 16 bytes at once use the same banks (tensor_tile-inl.h says
+// which lines they read).
+template <int kLines_, int kSlice_>
+struct PanelOfLineRows {
+  static constexpr int kLines = kLines_, kSlice = kSlice_, kNumbers = kLines * kSlice;
+  static constexpr bool kTakesLines = false, kTakesTerms = true, kGroupsOfTerms = true;
+  static_assert(kSlice % 16 == 0 && kLines % 32 == 0);
+  RUTILE_DEVICE static constexpr int At(int line, int term) { return (line * kSlice + term) ^ (line & 16); }
+};
+
+// The same for factors whose lines are adjacent, with a row of lines for each term.
+template <int kLines_, int kSlice_>
+struct PanelOfMixedRows {
+  static constexpr int kLines = kLines_, kSlice = kSlice_, kNumbers = kLines * kSlice;
+  static constexpr bool kTakesLines = true, kTakesTerms = false, kGroupsOfTerms = false;
+  static_assert(kSlice % 16 == 0 && kLines % 32 == 0);
+  RUTILE_DEVICE static constexpr int At(int line, int term) { return term * kLines + (line ^ (term & 12)); }
+};
+
+// The lines of a factor. Splits of a sum begin at multiples of 16 bytes.
+template <typename T>
+struct ProductPanel {
+  const T* data;
+  int64_t stride;  // between lines, or between terms where lines are adjacent
+  int64_t lines;
+  PanelOrder order;
+
+  // Starts to load the terms [term, end), kSlice at most, of kLines lines from `first` to where Layout says. What is
+  // beyond the factor is 0.
+  template <typename Layout>
+  RUTILE_DEVICE void Load(const Block& block, int64_t first, int64_t term, int64_t end, T* shared) const {
+    using Group = Numbers16<T>;
+    constexpr int kLines = Layout::kLines, kSlice = Layout::kSlice, kSize = Group::kSize;
+    const int num_lines = lines - first < kLines ? static_cast<int>(lines - first) : kLines;
+    const int num_terms = end - term < kSlice ? static_cast<int>(end - term) : kSlice;
+    const auto start_group = [&](int valid, int line, int t, const T* from) {
+      const int most = valid < kSize ? valid : kSize;
+      StartCopyOf(most < 0 ? 0 : most, reinterpret_cast<Group*>(shared + Layout::At(line, t)), from);
+    };
+    if (Layout::kTakesTerms && (!Layout::kTakesLines || AreTermsAdjacent(order))) {
+      const T* const begin = data + first * stride + term;
+      if (Layout::kGroupsOfTerms && order == PanelOrder::kTermsIn16Bytes) {
+        ForShare<kSlice / kSize, kLines, kSize>(block, begin, [&](int g, int line, const T* from) {
+          start_group(line < num_lines ? num_terms - g * kSize : 0, line, g * kSize, from);
+        });
+      } else {
+        ForShare<kSlice, kLines, 1>(block, begin, [&](int t, int line, const T* from) {
+          StartCopyOfOne(t < num_terms && line < num_lines, shared + Layout::At(line, t), from);
+        });
+      }
+    } else {
+      const T* const begin = data + term * stride + first;
+      if (!Layout::kGroupsOfTerms && order == PanelOrder::kLinesIn16Bytes) {
+        ForShare<kLines / kSize, kSlice, kSize>(block, begin, [&](int g, int t, const T* from) {
+          start_group(t < num_terms ? num_lines - g * kSize : 0, g * kSize, t, from);
+        });
+      } else {
+        ForShare<kLines, kSlice, 1>(block, begin, [&](int line, int t, const T* from) {
+          StartCopyOfOne(t < num_terms && line < num_lines, shared + Layout::At(line, t), from);
+        });
+      }
+    }
+  }
+
+ private:
+  // Calls copy(i, j, from + i kStep + j stride) for this thread's share of i < kAcross and j < kAlong. Adjacent threads
+  // have adjacent i. On a GPU, where the number of threads is a constant, all conditions are constants, and pointers
+  // move by a sum for each copy.
+  template <int kAcross, int kAlong, int kStep, typename Copy>
+  RUTILE_DEVICE void ForShare(const Block& block, const T* from, const Copy& copy) const {
+    const int across = block.threads < kAcross ? block.threads : kAcross, rows = block.threads / across;
+    const int row = block.thread / across;
+    if (block.threads % across != 0 && row >= rows) return;
+    RUTILE_UNROLL
+    for (int begin = 0; begin < kAcross; begin += across) {
+      const int i = begin + block.thread % across;
+      if (kAcross % across != 0 && i >= kAcross) break;
+      const T* at = from + i * kStep + row * stride;
+      RUTILE_UNROLL
+      for (int first = 0; first < kAlong; first += rows) {
+        const int j = first + row;
+        if (kAlong % rows != 0 && j >= kAlong) break;
+        copy(i, j, at);
+        at += rows * stride;
+      }
+    }
+  }
+};
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_MATRIX_GPU_PRODUCT_PANEL_INL_H_
