@@ -29,7 +29,7 @@ RUTILE_DEVICE constexpr bool AreTermsAdjacent(PanelOrder order) {
 template <int kLines_, int kStride, int kSlice_>
 struct PanelOfTermRows {
   static constexpr int kLines = kLines_, kSlice = kSlice_, kNumbers = kSlice * kStride;
-  static constexpr bool kTakesLines = true, kTakesTerms = true, kGroupsOfTerms = false;
+  static constexpr bool kTakesLines = true, kTakesTerms = true, kGroupsOfTerms = false, kUnrolled = true;
   RUTILE_DEVICE static constexpr int At(int line, int term) { return term * kStride + line; }
 };
 
@@ -39,7 +39,7 @@ struct PanelOfTermRows {
 template <int kLines_, int kSlice_>
 struct PanelOfLineRows {
   static constexpr int kLines = kLines_, kSlice = kSlice_, kNumbers = kLines * kSlice;
-  static constexpr bool kTakesLines = false, kTakesTerms = true, kGroupsOfTerms = true;
+  static constexpr bool kTakesLines = false, kTakesTerms = true, kGroupsOfTerms = true, kUnrolled = false;
   static_assert(kSlice % 16 == 0 && kLines % 32 == 0);
   RUTILE_DEVICE static constexpr int At(int line, int term) { return (line * kSlice + term) ^ (line & 16); }
 };
@@ -48,7 +48,7 @@ struct PanelOfLineRows {
 template <int kLines_, int kSlice_>
 struct PanelOfMixedRows {
   static constexpr int kLines = kLines_, kSlice = kSlice_, kNumbers = kLines * kSlice;
-  static constexpr bool kTakesLines = true, kTakesTerms = false, kGroupsOfTerms = false;
+  static constexpr bool kTakesLines = true, kTakesTerms = false, kGroupsOfTerms = false, kUnrolled = false;
   static_assert(kSlice % 16 == 0 && kLines % 32 == 0);
   RUTILE_DEVICE static constexpr int At(int line, int term) { return term * kLines + (line ^ (term & 12)); }
 };
@@ -76,22 +76,22 @@ struct ProductPanel {
     if (Layout::kTakesTerms && (!Layout::kTakesLines || AreTermsAdjacent(order))) {
       const T* const begin = data + first * stride + term;
       if (Layout::kGroupsOfTerms && order == PanelOrder::kTermsIn16Bytes) {
-        ForShare<kSlice / kSize, kLines, kSize>(block, begin, [&](int g, int line, const T* from) {
+        ForShare<kSlice / kSize, kLines, kSize, true>(block, begin, [&](int g, int line, const T* from) {
           start_group(line < num_lines ? num_terms - g * kSize : 0, line, g * kSize, from);
         });
       } else {
-        ForShare<kSlice, kLines, 1>(block, begin, [&](int t, int line, const T* from) {
+        ForShare<kSlice, kLines, 1, Layout::kUnrolled>(block, begin, [&](int t, int line, const T* from) {
           StartCopyOfOne(t < num_terms && line < num_lines, shared + Layout::At(line, t), from);
         });
       }
     } else {
       const T* const begin = data + term * stride + first;
       if (!Layout::kGroupsOfTerms && order == PanelOrder::kLinesIn16Bytes) {
-        ForShare<kLines / kSize, kSlice, kSize>(block, begin, [&](int g, int t, const T* from) {
+        ForShare<kLines / kSize, kSlice, kSize, true>(block, begin, [&](int g, int t, const T* from) {
           start_group(t < num_terms ? num_lines - g * kSize : 0, g * kSize, t, from);
         });
       } else {
-        ForShare<kLines, kSlice, 1>(block, begin, [&](int line, int t, const T* from) {
+        ForShare<kLines, kSlice, 1, Layout::kUnrolled>(block, begin, [&](int line, int t, const T* from) {
           StartCopyOfOne(t < num_terms && line < num_lines, shared + Layout::At(line, t), from);
         });
       }
@@ -102,7 +102,7 @@ struct ProductPanel {
   // Calls copy(i, j, from + i kStep + j stride) for this thread's share of i < kAcross and j < kAlong. Adjacent threads
   // have adjacent i. On a GPU, where the number of threads is a constant, all conditions are constants, and pointers
   // move by a sum for each copy.
-  template <int kAcross, int kAlong, int kStep, typename Copy>
+  template <int kAcross, int kAlong, int kStep, bool kUnrolled, typename Copy>
   RUTILE_DEVICE void ForShare(const Block& block, const T* from, const Copy& copy) const {
     const int across = block.threads < kAcross ? block.threads : kAcross, rows = block.threads / across;
     const int row = block.thread / across;
@@ -112,7 +112,9 @@ struct ProductPanel {
       const int i = begin + block.thread % across;
       if (kAcross % across != 0 && i >= kAcross) break;
       const T* at = from + i * kStep + row * stride;
-      RUTILE_UNROLL
+#ifdef __CUDA_ARCH__
+#pragma unroll(kUnrolled ? kAlong : 1)
+#endif
       for (int first = 0; first < kAlong; first += rows) {
         const int j = first + row;
         if (kAlong % rows != 0 && j >= kAlong) break;
