@@ -18,6 +18,7 @@
 #include "lib/kge/model/kge_shape.h"
 #include "lib/kge/training/entity_scores.h"
 #include "lib/matrix/factor_rounding.h"
+#include "lib/matrix/gpu/device_rounding.h"
 #include "lib/matrix/gpu/host_products.h"
 
 namespace rutile {
@@ -50,6 +51,7 @@ struct Problem {
   std::vector<double> weights;  // of queries; empty: 1
   std::vector<T> v, entities, bias;
   bool has_bias = true, add = true;
+  DeviceRounding rounding = DeviceRounding::kNone;  // of Actual
 
   Problem(KgeLoss loss, int64_t queries, int64_t num_entities, int64_t most_positives) {
     shape.options.embedding_dim = kDim;
@@ -142,6 +144,7 @@ struct Problem {
     arrays.candidate_rate = shape.options.candidate_dropout;
     arrays.candidate_key = keys.data();
     DeviceEntityLosses<T, HostBackend> entity_losses(&backend, most_bytes);
+    if constexpr (sizeof(T) == 4) entity_losses.SetRounding(rounding);
     entity_losses.AddLosses(labels, shape.num_entities, kDim, IsSoftmaxLoss(shape.options.loss),
                             1.0 / static_cast<double>(shape.num_entities), arrays, losses.data());
     if (blocks != nullptr) {
@@ -257,6 +260,40 @@ TYPED_TEST(DeviceEntityLossesTest, GroupedQueriesAreWeighted) {
   Problem<TypeParam> problem(KgeLoss::kOneVsAll, 4, 30, 5);
   problem.shape.options.group_queries = true;
   ExpectSame(problem, 30);
+}
+
+// Two parts of TF32 have the accuracy that fp32 is tested for.
+TEST(DeviceEntityLossesRoundingTest, SplitAgreesWithProcessors) {
+  for (const KgeLoss loss : kLosses) {
+    Problem<float> problem(loss, /*queries=*/33, /*num_entities=*/300, IsKeyLoss(loss) ? 20 : 1);
+    problem.rounding = DeviceRounding::kSplit;
+    ExpectSame(problem, 128);
+  }
+}
+
+// Scores have products of factors with 8 bits, which are exact if v and entities have no more. Gradients round the
+// slopes of the losses, by 2^-9 at most.
+TEST(DeviceEntityLossesRoundingTest, Bf16RoundsFactorsOfAllProducts) {
+  for (const KgeLoss loss : kLosses) {
+    Problem<float> problem(loss, 33, 300, IsKeyLoss(loss) ? 20 : 1);
+    const int64_t bytes = 128 * problem.size() * 4;
+    Problem<float> rounded = problem;
+    for (float& x : rounded.v) x = RoundToBf16(x);
+    for (float& x : rounded.entities) x = RoundToBf16(x);
+    const Result<float> of_rounded = rounded.Actual(bytes);
+    problem.rounding = DeviceRounding::kBf16;
+    rounded.rounding = DeviceRounding::kBf16;
+    const Result<float> actual = problem.Actual(bytes), again = rounded.Actual(bytes);
+    EXPECT_EQ(actual.losses, again.losses);
+    EXPECT_EQ(actual.d_v, again.d_v);
+    EXPECT_EQ(actual.d_entities, again.d_entities);
+    EXPECT_NEAR(Sum(actual.losses), Sum(of_rounded.losses), 1e-5 * Sum(of_rounded.losses));
+    EXPECT_NE(actual.d_v, of_rounded.d_v);
+    EXPECT_NE(actual.d_entities, of_rounded.d_entities);
+    double most = 0;
+    for (const float x : of_rounded.d_v) most = std::max(most, static_cast<double>(std::abs(x)));
+    for (size_t i = 0; i < actual.d_v.size(); ++i) EXPECT_NEAR(actual.d_v[i], of_rounded.d_v[i], 0x1p-8 * most);
+  }
 }
 
 // A query's loss is that of a batch that has no other.
