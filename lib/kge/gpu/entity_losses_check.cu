@@ -15,6 +15,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "lib/gpu/cuda_backend-inl.h"
@@ -133,6 +134,45 @@ int CheckProducts(CudaBackend* cuda, DeviceRounding rounding) {
     }
   }
   std::printf("%s products: %d of %d differ\n", Name<T>(rounding), wrong, checked);
+  return wrong;
+}
+
+// Rows of factors with numbers that are not finite are those of the host: equal, or NaN.
+int CheckNotFinite(CudaBackend* cuda, DeviceRounding rounding) {
+  HostBackend host;
+  constexpr int64_t kSize = 40;
+  int wrong = 0;
+  for (const uint32_t bits :
+       {0x7f800000u, 0xff800000u, 0x7fc00000u, 0x7fffffffu, 0xffffffffu, 0x7f800001u, 0x7f7fffffu}) {
+    std::vector<float> values = Values<float>(kSize * kSize, 1);
+    values[5 * kSize + 3] = FloatOf(bits);
+    const auto multiply = [&](auto* backend) {
+      using Backend = std::decay_t<decltype(*backend)>;
+      DeviceArray<float, Backend> a(backend), b(backend), c(backend);
+      a.Upload(values);
+      b.Upload(Values<float>(kSize * kSize, 2));
+      c.Resize(kSize * kSize);
+      DeviceProducts<float, Backend> products(backend);
+      products.SetRounding(rounding);
+      products.Multiply({a.data(), kSize, false}, {b.data(), kSize, false}, kSize, kSize, kSize, c.data(), kSize,
+                        /*add=*/false);
+      std::vector<float> result;
+      c.Download(&result);
+      return result;
+    };
+    const auto actual = multiply(cuda), expected = multiply(&host);
+    for (size_t i = 0; i < expected.size() && i < actual.size(); ++i) {
+      const bool same = std::isfinite(expected[i])
+                            ? std::abs(actual[i] - expected[i]) <= 1e-5f * (1 + std::abs(expected[i]))
+                        : std::isnan(expected[i]) ? std::isnan(actual[i])
+                                                  : actual[i] == expected[i];
+      if (same) continue;
+      std::fprintf(stderr, "%s with %#x: %zu is %g, the host's %g\n", Name<float>(rounding), bits, i,
+                   static_cast<double>(actual[i]), static_cast<double>(expected[i]));
+      ++wrong;
+      break;
+    }
+  }
   return wrong;
 }
 
@@ -357,7 +397,7 @@ int Main(int argc, char** argv) {
   CudaBackend cuda(0);
   int wrong = CheckAll<double>(&cuda, DeviceRounding::kNone, plans);
   for (const auto rounding : {DeviceRounding::kNone, DeviceRounding::kSplit, DeviceRounding::kBf16}) {
-    wrong += CheckAll<float>(&cuda, rounding, plans);
+    wrong += CheckNotFinite(&cuda, rounding) + CheckAll<float>(&cuda, rounding, plans);
   }
   if (!cuda.error().empty()) std::fprintf(stderr, "the GPU: %s\n", cuda.error().c_str());
   return wrong > 0 || !cuda.error().empty() ? 1 : 0;

@@ -72,7 +72,7 @@ class DeviceProducts {
       if (rounding_ == DeviceRounding::kSplit) return TensorPlan<SplitFactors>(m, n, k);
       if (rounding_ == DeviceRounding::kBf16) return TensorPlan<Bf16Factors>(m, n, k);
     }
-    return PlanOf<LargeProductTile<T>, SmallProductTile<T>>(m, n, k, /*speed=*/1);
+    return PlanOf<LargeProductTile<T>, SmallProductTile<T>>(m, n, k, /*speed=*/1, /*alone=*/1.3);
   }
 
  private:
@@ -88,17 +88,17 @@ class DeviceProducts {
   }
 
   template <typename Large, typename Small>
-  ProductPlan PlanOf(int64_t m, int64_t n, int64_t k, double speed) const {
+  ProductPlan PlanOf(int64_t m, int64_t n, int64_t k, double speed, double alone) const {
     constexpr int64_t kMostScratch = (int64_t{64} << 20) / static_cast<int64_t>(sizeof(T));
     static_assert(Large::kSlice == Small::kSlice);
-    return MakeProductPlan(m, n, k, backend_->num_processors(), {Large::kRows, Large::kColumns, 1},
-                           {Small::kRows, Small::kColumns, 0.7}, Large::kSlice, kMostScratch, speed);
+    return MakeProductPlan(m, n, k, backend_->num_processors(), {Large::kRows, Large::kColumns, 1, alone},
+                           {Small::kRows, Small::kColumns, 0.7, alone}, Large::kSlice, kMostScratch, speed);
   }
   template <typename Factors>
   ProductPlan TensorPlan(int64_t m, int64_t n, int64_t k) const {
     using Tiles = TensorTiles<Factors>;
     return PlanOf<typename Tiles::template Large<true, true>, typename Tiles::template Small<true, true>>(
-        m, n, k, Tiles::kSpeed);
+        m, n, k, Tiles::kSpeed, Tiles::kAlone);
   }
 
   void Launch(bool large, const ProductTask<T>& task) {

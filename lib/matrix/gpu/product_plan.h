@@ -18,7 +18,8 @@ struct ProductPlan {
 
 struct ProductTileSize {
   int64_t rows, columns;
-  double efficiency;  // speed in terms of large tiles'
+  double efficiency;   // speed in terms of large tiles'
+  double alone = 1.3;  // time of a block that has a processor for itself, in terms of one of several
 };
 
 // Returns the cheapest plan by a rough model of a GPU, whose inputs are sizes alone, so that a repeated product is
@@ -31,7 +32,6 @@ inline ProductPlan MakeProductPlan(int64_t m, int64_t n, int64_t k, int64_t proc
                                    double speed = 1) {
   constexpr int64_t kLeastTerms = 64, kMostSplits = 256;
   constexpr double kTermsOfStart = 48;     // what a block does before and after its sum, in terms of the sum
-  constexpr double kAlone = 1.3;           // time of a block that has a processor for itself, in terms of one of two
   constexpr double kAddition = 45;         // to write a number of a part and to add it later
   constexpr double kSecondLaunch = 640e3;  // of the kernel that adds parts
   const auto pieces = [](int64_t total, int64_t size) { return (total + size - 1) / size; };
@@ -46,7 +46,7 @@ inline ProductPlan MakeProductPlan(int64_t m, int64_t n, int64_t k, int64_t proc
       plan.k_of_split = std::max(slice, pieces(pieces(k, s), slice) * slice);
       plan.splits = std::max<int64_t>(1, pieces(k, plan.k_of_split));
       const double load = static_cast<double>(pieces(tiles * plan.splits, processors));
-      plan.cost = std::max(load, kAlone) * static_cast<double>(tile->rows * tile->columns) / tile->efficiency *
+      plan.cost = std::max(load, tile->alone) * static_cast<double>(tile->rows * tile->columns) / tile->efficiency *
                   (static_cast<double>(plan.k_of_split) + kTermsOfStart);
       if (plan.splits > 1) {
         plan.cost += speed * kAddition * static_cast<double>(plan.splits * m * n) / static_cast<double>(processors);

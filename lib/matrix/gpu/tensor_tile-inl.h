@@ -135,7 +135,8 @@ struct TensorTile {
 #endif
 };
 
-// The tiles of a kind of factors: large and small, and how fast they are in terms of those of CUDA cores.
+// The tiles of a kind of factors, large and small, and what a plan is told of them: their speed in terms of those of
+// CUDA cores, and the time of a block alone. They are rough: four warps do not hide the time that tensor cores take.
 template <typename Factors>
 struct TensorTiles;
 template <>
@@ -144,7 +145,7 @@ struct TensorTiles<SplitFactors> {
   using Large = TensorTile<SplitFactors, 2, 2, 2, 3, kRowsOfTerms, kColumnsOfTerms>;  // 128 x 64
   template <bool kRowsOfTerms, bool kColumnsOfTerms>
   using Small = TensorTile<SplitFactors, 2, 2, 1, 4, kRowsOfTerms, kColumnsOfTerms>;  // 64 x 64
-  static constexpr double kSpeed = 3;
+  static constexpr double kSpeed = 3, kAlone = 1.8;
 };
 template <>
 struct TensorTiles<Bf16Factors> {
@@ -152,7 +153,7 @@ struct TensorTiles<Bf16Factors> {
   using Large = TensorTile<Bf16Factors, 2, 4, 2, 2, kRowsOfTerms, kColumnsOfTerms>;  // 128 x 128
   template <bool kRowsOfTerms, bool kColumnsOfTerms>
   using Small = TensorTile<Bf16Factors, 2, 2, 1, 4, kRowsOfTerms, kColumnsOfTerms>;  // 64 x 64
-  static constexpr double kSpeed = 6;
+  static constexpr double kSpeed = 6, kAlone = 1.5;
 };
 
 }  // namespace rutile
