@@ -187,38 +187,53 @@ TYPED_TEST(DeviceProductsTest, AllPlans) {
 }
 
 // The host has one thread, GPUs 128 or 256; neither 5 nor 12 divides the work.
-TYPED_TEST(DeviceProductsTest, AnyNumberOfThreadsLoadsAPanel) {
-  using T = typename TypeParam::Number;
-  constexpr int kLines = 32, kStride = kLines + 4, kSlice = 8;
+template <typename T, typename Layout>
+void ExpectAnyNumberOfThreadsLoads(const std::vector<PanelOrder>& orders) {
   constexpr int64_t kAll = 40;  // lines and terms of the factor
   HostBackend backend;
   std::vector<T> numbers(kAll * kAll);
   std::iota(numbers.begin(), numbers.end(), T{0});
   DeviceArray<T, HostBackend> data(&backend), shared(&backend);
   data.Upload(numbers);
-  shared.Resize(kSlice * kStride);
-  for (const PanelOrder order : {PanelOrder::kTermsAdjacent, PanelOrder::kLinesAdjacent, PanelOrder::kLinesIn16Bytes}) {
+  for (const PanelOrder order : orders) {
     const ProductPanel<T> panel = {data.data(), kAll, kAll, order};
     for (const int64_t first : {0, 32}) {
-      for (const int64_t term : {0, 35}) {
-        for (const int threads : {1, 5, 8, 12, 128, 256, 300}) {
-          std::vector<T> loaded(kSlice * kStride, T{-1});
-          shared.Upload(loaded);
-          for (int thread = 0; thread < threads; ++thread) {
-            panel.template Load<PanelOfTermRows<kLines, kStride, kSlice>>(Block{0, thread, threads, nullptr}, first,
-                                                                          term, kAll, shared.data());
+      for (const int64_t term : {0, 36}) {
+        for (const int64_t end : {kAll, kAll - 1}) {
+          std::vector<T> expected(Layout::kNumbers, T{-1});  // padding is not written
+          for (int line = 0; line < Layout::kLines; ++line) {
+            for (int t = 0; t < Layout::kSlice; ++t) {
+              const int64_t at =
+                  AreTermsAdjacent(order) ? (first + line) * kAll + term + t : (term + t) * kAll + first + line;
+              expected[Layout::At(line, t)] = first + line < kAll && term + t < end ? numbers[at] : T{0};
+            }
           }
-          shared.Download(&loaded);
-          for (int i = 0; i < kSlice * kStride; ++i) {
-            const int64_t line = first + i % kStride, t = term + i / kStride;
-            const int64_t at = order == PanelOrder::kTermsAdjacent ? line * kAll + t : t * kAll + line;
-            const T expected = i % kStride >= kLines ? T{-1} : line < kAll && t < kAll ? numbers[at] : T{0};
-            ASSERT_EQ(loaded[i], expected) << threads << " threads, " << i;
+          for (const int threads : {1, 5, 8, 12, 128, 256, 300}) {
+            std::vector<T> loaded(Layout::kNumbers, T{-1});
+            shared.Upload(loaded);
+            for (int thread = 0; thread < threads; ++thread) {
+              panel.template Load<Layout>(Block{0, thread, threads, nullptr}, first, term, end, shared.data());
+            }
+            shared.Download(&loaded);
+            ASSERT_EQ(loaded, expected) << threads << " threads";
           }
         }
       }
     }
   }
+}
+TEST(ProductPanelTest, AnyNumberOfThreadsLoads) {
+  using Order = PanelOrder;
+  const std::vector<PanelOrder> terms = {Order::kTermsAdjacent, Order::kTermsIn16Bytes};
+  const std::vector<PanelOrder> lines = {Order::kLinesAdjacent, Order::kLinesIn16Bytes};
+  for (const auto& orders : {terms, lines}) {
+    ExpectAnyNumberOfThreadsLoads<float, PaddedTermRows<32, 36, 8>>(orders);
+    ExpectAnyNumberOfThreadsLoads<double, PaddedTermRows<32, 34, 8>>(orders);
+  }
+  ExpectAnyNumberOfThreadsLoads<float, SwizzledLineRows<32, 16>>(terms);
+  ExpectAnyNumberOfThreadsLoads<float, SwizzledLineRows<32, 32>>(terms);
+  ExpectAnyNumberOfThreadsLoads<float, SwizzledTermRows<32, 16>>(lines);
+  ExpectAnyNumberOfThreadsLoads<float, SwizzledTermRows<32, 32>>(lines);
 }
 
 // Returns a b of matrices that are not transposed.
@@ -357,10 +372,10 @@ void ExpectNoBankConflicts() {
   }
 }
 TEST(TensorTileTest, NoBankConflicts) {
-  ExpectNoBankConflicts<PanelOfLineRows<64, 16>>();
-  ExpectNoBankConflicts<PanelOfLineRows<64, 32>>();
-  ExpectNoBankConflicts<PanelOfMixedRows<64, 16>>();
-  ExpectNoBankConflicts<PanelOfMixedRows<128, 32>>();
+  ExpectNoBankConflicts<SwizzledLineRows<64, 16>>();
+  ExpectNoBankConflicts<SwizzledLineRows<64, 32>>();
+  ExpectNoBankConflicts<SwizzledTermRows<64, 16>>();
+  ExpectNoBankConflicts<SwizzledTermRows<128, 32>>();
 }
 
 // The products of training on FB15k-237 on a GPU with 132 processors fill it.

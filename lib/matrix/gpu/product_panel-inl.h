@@ -23,37 +23,37 @@ RUTILE_DEVICE constexpr bool AreTermsAdjacent(PanelOrder order) {
 }
 
 // A layout says where the memory of a block has the numbers of a panel (At), and which orders of factors it can be
-// loaded from. 16 bytes at a time have adjacent lines or, if kGroupsOfTerms, adjacent terms.
+// loaded from. 16 bytes at a time have adjacent lines or, if kGroupsOfTerms, adjacent terms. Copies of single numbers
+// are unrolled if kUnrolled, which takes registers.
 
-// A row of lines for each term, loaded from factors of any order.
+// A row of lines for each term, rows kStride apart, loaded from factors of any order.
 template <int kLines_, int kStride, int kSlice_>
-struct PanelOfTermRows {
+struct PaddedTermRows {
   static constexpr int kLines = kLines_, kSlice = kSlice_, kNumbers = kSlice * kStride;
   static constexpr bool kTakesLines = true, kTakesTerms = true, kGroupsOfTerms = false, kUnrolled = true;
   RUTILE_DEVICE static constexpr int At(int line, int term) { return term * kStride + line; }
 };
 
-// A row of terms for each line, loaded from factors whose terms are adjacent. Rows have no padding: the address is
-// chosen so that no two of 8 adjacent threads that read 16 bytes at once use the same banks (tensor_tile-inl.h says
-// which lines they read).
+// A row of terms for each line, loaded from factors whose terms are adjacent. Rows have no padding: the exclusive or
+// ("swizzle") lets 8 adjacent threads that read 16 bytes at once use all banks (tensor_tile-inl.h says what they read).
 template <int kLines_, int kSlice_>
-struct PanelOfLineRows {
+struct SwizzledLineRows {
   static constexpr int kLines = kLines_, kSlice = kSlice_, kNumbers = kLines * kSlice;
   static constexpr bool kTakesLines = false, kTakesTerms = true, kGroupsOfTerms = true, kUnrolled = false;
   static_assert(kSlice % 16 == 0 && kLines % 32 == 0);
   RUTILE_DEVICE static constexpr int At(int line, int term) { return (line * kSlice + term) ^ (line & 16); }
 };
 
-// The same for factors whose lines are adjacent, with a row of lines for each term.
+// A row of lines for each term, swizzled likewise, loaded from factors whose lines are adjacent.
 template <int kLines_, int kSlice_>
-struct PanelOfMixedRows {
+struct SwizzledTermRows {
   static constexpr int kLines = kLines_, kSlice = kSlice_, kNumbers = kLines * kSlice;
   static constexpr bool kTakesLines = true, kTakesTerms = false, kGroupsOfTerms = false, kUnrolled = false;
   static_assert(kSlice % 16 == 0 && kLines % 32 == 0);
   RUTILE_DEVICE static constexpr int At(int line, int term) { return term * kLines + (line ^ (term & 12)); }
 };
 
-// The lines of a factor. Splits of a sum begin at multiples of 16 bytes.
+// The lines of a factor. In 16 bytes of terms, loads begin at a term that is a multiple of what they hold.
 template <typename T>
 struct ProductPanel {
   const T* data;

@@ -26,8 +26,8 @@ struct ProductTile {
   using Group = Numbers16<T>;
   // A group of padding puts the eight terms of a line, which a warp may write at once, into different banks.
   static constexpr int kRowStride = kRows + kGroup, kColumnStride = kColumns + kGroup;
-  using RowLayout = PanelOfTermRows<kRows, kRowStride, kSlice>;
-  using ColumnLayout = PanelOfTermRows<kColumns, kColumnStride, kSlice>;
+  using RowLayout = PaddedTermRows<kRows, kRowStride, kSlice>;
+  using ColumnLayout = PaddedTermRows<kColumns, kColumnStride, kSlice>;
 
   // Returns which of a tile's rows or columns is the i-th of a thread.
   RUTILE_DEVICE static int Row(int thread, int i) {

@@ -31,7 +31,7 @@ struct TensorTile {
   static constexpr int kSlice = Factors::kSlice, kStages = Factors::kStages;
 
   template <int kLines, bool kOfTerms>
-  using Layout = std::conditional_t<kOfTerms, PanelOfLineRows<kLines, kSlice>, PanelOfMixedRows<kLines, kSlice>>;
+  using Layout = std::conditional_t<kOfTerms, SwizzledLineRows<kLines, kSlice>, SwizzledTermRows<kLines, kSlice>>;
   using RowLayout = Layout<kRows, kRowsOfTerms>;
   using ColumnLayout = Layout<kColumns, kColumnsOfTerms>;
 
