@@ -106,7 +106,12 @@ class DeviceProducts {
       if (rounding_ == DeviceRounding::kSplit) return LaunchTensor<SplitFactors>(large, task);
       if (rounding_ == DeviceRounding::kBf16) return LaunchTensor<Bf16Factors>(large, task);
     }
-    LaunchTile<LargeProductTile<T>, SmallProductTile<T>>(large, task);
+    // These tiles take terms one by one.
+    ProductTask<T> by_ones = task;
+    for (PanelOrder* const order : {&by_ones.a.order, &by_ones.b.order}) {
+      if (*order == PanelOrder::kTermsIn16Bytes) *order = PanelOrder::kTermsAdjacent;
+    }
+    LaunchTile<LargeProductTile<T>, SmallProductTile<T>>(large, by_ones);
   }
   // The kernels of tensor cores differ by how factors lie.
   template <typename Factors>

@@ -26,7 +26,8 @@ RUTILE_DEVICE constexpr bool AreTermsAdjacent(PanelOrder order) {
 // loaded from. 16 bytes at a time have adjacent lines or, if kGroupsOfTerms, adjacent terms. Copies of single numbers
 // are unrolled if kUnrolled, which takes registers.
 
-// A row of lines for each term, rows kStride apart, loaded from factors of any order.
+// A row of lines for each term, rows kStride apart, loaded from factors of any order but kTermsIn16Bytes, of which the
+// numbers are scattered anyway.
 template <int kLines_, int kStride, int kSlice_>
 struct PaddedTermRows {
   static constexpr int kLines = kLines_, kSlice = kSlice_, kNumbers = kSlice * kStride;
@@ -66,35 +67,40 @@ struct ProductPanel {
   template <typename Layout>
   RUTILE_DEVICE void Load(const Block& block, int64_t first, int64_t term, int64_t end, T* shared) const {
     using Group = Numbers16<T>;
-    constexpr int kLines = Layout::kLines, kSlice = Layout::kSlice, kSize = Group::kSize;
+    constexpr int kLines = Layout::kLines, kSlice = Layout::kSlice;
     const int num_lines = lines - first < kLines ? static_cast<int>(lines - first) : kLines;
     const int num_terms = end - term < kSlice ? static_cast<int>(end - term) : kSlice;
-    const auto start_group = [&](int valid, int line, int t, const T* from) {
-      const int most = valid < kSize ? valid : kSize;
-      StartCopyOf(most < 0 ? 0 : most, reinterpret_cast<Group*>(shared + Layout::At(line, t)), from);
-    };
-    if (Layout::kTakesTerms && (!Layout::kTakesLines || AreTermsAdjacent(order))) {
-      const T* const begin = data + first * stride + term;
-      if (Layout::kGroupsOfTerms && order == PanelOrder::kTermsIn16Bytes) {
-        ForShare<kSlice / kSize, kLines, kSize, true>(block, begin, [&](int g, int line, const T* from) {
-          start_group(line < num_lines ? num_terms - g * kSize : 0, line, g * kSize, from);
-        });
-      } else {
-        ForShare<kSlice, kLines, 1, Layout::kUnrolled>(block, begin, [&](int t, int line, const T* from) {
-          StartCopyOfOne(t < num_terms && line < num_lines, shared + Layout::At(line, t), from);
-        });
-      }
+    // ptxas has just enough registers for tiles of CUDA cores: branches in another order, or one more, take too many.
+    if (Layout::kTakesTerms && order == PanelOrder::kTermsAdjacent) {
+      ForShare<kSlice, kLines, 1, Layout::kUnrolled>(
+          block, data + first * stride + term, [&](int t, int line, const T* from) {
+            StartCopyOfOne(t < num_terms && line < num_lines, shared + Layout::At(line, t), from);
+          });
+    } else if (Layout::kTakesLines && order == PanelOrder::kLinesAdjacent) {
+      ForShare<kLines, kSlice, 1, Layout::kUnrolled>(
+          block, data + term * stride + first, [&](int line, int t, const T* from) {
+            StartCopyOfOne(t < num_terms && line < num_lines, shared + Layout::At(line, t), from);
+          });
+    } else if (Layout::kGroupsOfTerms) {
+      constexpr int kSize = Group::kSize;
+      ForShare<kSlice / kSize, kLines, kSize, true>(
+          block, data + first * stride + term, [&](int g, int line, const T* from) {
+            const int rest = line < num_lines ? num_terms - g * kSize : 0;
+            StartCopyOf(rest < 0       ? 0
+                        : rest < kSize ? rest
+                                       : kSize,
+                        reinterpret_cast<Group*>(shared + Layout::At(line, g * kSize)), from);
+          });
     } else {
-      const T* const begin = data + term * stride + first;
-      if (!Layout::kGroupsOfTerms && order == PanelOrder::kLinesIn16Bytes) {
-        ForShare<kLines / kSize, kSlice, kSize, true>(block, begin, [&](int g, int t, const T* from) {
-          start_group(t < num_terms ? num_lines - g * kSize : 0, g * kSize, t, from);
-        });
-      } else {
-        ForShare<kLines, kSlice, 1, Layout::kUnrolled>(block, begin, [&](int line, int t, const T* from) {
-          StartCopyOfOne(t < num_terms && line < num_lines, shared + Layout::At(line, t), from);
-        });
-      }
+      constexpr int kSize = Group::kSize;
+      ForShare<kLines / kSize, kSlice, kSize, true>(
+          block, data + term * stride + first, [&](int g, int t, const T* from) {
+            const int rest = t < num_terms ? num_lines - g * kSize : 0;
+            StartCopyOf(rest < 0       ? 0
+                        : rest < kSize ? rest
+                                       : kSize,
+                        reinterpret_cast<Group*>(shared + Layout::At(g * kSize, t)), from);
+          });
     }
   }
 
