@@ -4,8 +4,10 @@
 #define RUTILE_LIB_POTENTIAL_TRAINING_DEVICE_FORCE_KERNEL_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,6 +26,24 @@ namespace rutile {
 
 // Returns what a ForceStep needs to know of a model.
 StepModel MakeStepModel(const AtomisticModel& model, const LossOptions& loss);
+
+// What makes a task's steps, as MakeCudaForceStep does: on GPUs, unless a test or a benchmark puts others in their
+// place.
+struct ForceStepMakers {
+  template <typename T>
+  using Maker = std::function<std::unique_ptr<ForceStep<T>>(const StepModel& model, int device, std::string* error)>;
+  Maker<float> f32 = MakeCudaForceStep<float>;
+  Maker<double> f64 = MakeCudaForceStep<double>;
+
+  template <typename T>
+  const Maker<T>& Of() const {
+    if constexpr (std::is_same_v<T, float>) {
+      return f32;
+    } else {
+      return f64;
+    }
+  }
+};
 
 // T is float or double, the type of parameters and arithmetic. One thread at a time may use an object.
 template <typename T>

@@ -13,7 +13,6 @@
 #include "lib/potential/gpu/force_step.h"
 #include "lib/potential/model/learned_labels.h"
 #include "lib/potential/model/zbl_options.h"
-#include "lib/potential/training/device_force_kernel.h"
 #include "lib/potential/training/force_kernel.h"
 #include "lib/potential/training/geometry_cache.h"
 #include "lib/structure/cell.h"
@@ -93,7 +92,7 @@ class ForceTask::Impl {
  public:
   virtual ~Impl() = default;
   // Moves the work of Run to the GPU of the task's options, and loads all structures to it.
-  virtual absl::Status LoadToGpu() = 0;
+  virtual absl::Status LoadToGpu(const ForceStepMakers& steps) = 0;
   virtual int64_t gpu_bytes() const = 0;
   virtual absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const = 0;
   virtual std::vector<double> ExampleCounts(const NamedTensors& batch) const = 0;
@@ -133,11 +132,10 @@ class ForceTask::ImplOf : public Impl {
     return counts;
   }
 
-  absl::Status LoadToGpu() override {
+  absl::Status LoadToGpu(const ForceStepMakers& steps) override {
     const int gpu = task_.options_.gpu;
     std::string error;
-    std::unique_ptr<ForceStep<T>> step =
-        MakeCudaForceStep<T>(MakeStepModel(task_.model_, task_.options_.loss), gpu, &error);
+    std::unique_ptr<ForceStep<T>> step = steps.Of<T>()(MakeStepModel(task_.model_, task_.options_.loss), gpu, &error);
     if (step == nullptr) return absl::InvalidArgumentError(absl::StrCat("device cuda:", gpu, ": ", error));
     ASSIGN_OR_RETURN(device_,
                      DeviceForceKernel<T>::Create(task_.data_, task_.model_, task_.options_.loss, std::move(step)));
@@ -188,7 +186,8 @@ ForceTask::ForceTask(const AtomicData& data, const AtomisticTaskOptions& options
 
 absl::StatusOr<std::unique_ptr<ForceTask>> ForceTask::Create(const AtomicData& given,
                                                              const AtomisticTaskOptions& options,
-                                                             absl::Span<const int64_t> train) {
+                                                             absl::Span<const int64_t> train,
+                                                             const ForceStepMakers& steps) {
   const ProfileScope scope(Stage::kSetup);
   RETURN_IF_ERROR(CheckPrecision(options));
   RETURN_IF_ERROR(CheckManyBodyOptions(given.descriptor(), options));
@@ -210,7 +209,7 @@ absl::StatusOr<std::unique_ptr<ForceTask>> ForceTask::Create(const AtomicData& g
     task->impl_ = std::make_unique<ImplOf<float>>(*task);
   }
   if (options.gpu >= 0) {
-    RETURN_IF_ERROR(task->impl_->LoadToGpu());
+    RETURN_IF_ERROR(task->impl_->LoadToGpu(steps));
     task->compile_message_ =
         absl::StrFormat("kernels run on cuda:%d, which keeps %d structures in %.1f MB", options.gpu,
                         data.num_structures(), static_cast<double>(task->impl_->gpu_bytes()) / 1e6);

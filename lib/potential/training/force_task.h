@@ -33,6 +33,7 @@
 #include "lib/potential/data/feature_source.h"
 #include "lib/potential/model/atomistic_model.h"
 #include "lib/potential/model/task_options.h"
+#include "lib/potential/training/device_force_kernel.h"
 #include "lib/potential/training/force_batch.h"
 #include "lib/potential/training/force_sampler.h"
 #include "lib/potential/training/potential_task.h"
@@ -46,9 +47,11 @@ class ForceTask : public PotentialTask {
  public:
   // Creates a task on `data`. Statistics, scales and atomic energies come from `train` alone: indices of structures,
   // each with an energy. INVALID_ARGUMENT: the errors of AtomisticModel::Create; a force or stress weight where no
-  // training structure has forces or a stress; a structure with a stress but without a volume.
+  // training structure has forces or a stress; a structure with a stress but without a volume. steps: what does the
+  // steps if options.gpu asks for a GPU.
   static absl::StatusOr<std::unique_ptr<ForceTask>> Create(const AtomicData& data, const AtomisticTaskOptions& options,
-                                                           absl::Span<const int64_t> train);
+                                                           absl::Span<const int64_t> train,
+                                                           const ForceStepMakers& steps = {});
   ~ForceTask() override;
 
   // Makes a batch with the tensors that ForceBatch names.
