@@ -63,9 +63,9 @@ void BM_GpuForceStep(benchmark::State& state) {
   const int64_t copies = state.range(2), n = data.num_structures(), b = copies * n;
   std::vector<Matrix3> cells(n);
   std::vector<StepStructure> structures(b);
-  std::vector<int64_t> structure(b), atom_offset = {0};
-  std::vector<double> target(b), weight(b, 1), volume(b, 1);
-  std::vector<uint8_t> needs_forces(b, 1), has_stress(b, 0);
+  std::vector<int64_t> structure(b);
+  const std::vector<uint8_t> learns_forces(b, 1);
+  int64_t atoms = 0;
   for (int64_t k = 0; k < b; ++k) {
     const int64_t s = k % n;
     const PairView pairs = data.pairs(s);
@@ -75,25 +75,14 @@ void BM_GpuForceStep(benchmark::State& state) {
                            pairs.offset.data(), pairs.j,
                            pairs.shift,         pairs.first_atom};
     structures[k].force = data.force(s).data();
+    structures[k].target = task->model().targets()[s];
     structure[k] = k;
-    target[k] = task->model().targets()[s];
-    atom_offset.push_back(atom_offset.back() + data.num_atoms(s));
+    atoms += data.num_atoms(s);
   }
-  const int64_t atoms = atom_offset.back();
-  const std::vector<uint8_t> sampled(atoms, 1);
   if (const std::string failure = step->Load(structures); !failure.empty()) {
     return state.SkipWithError(failure.c_str());
   }
-  const StepBatch batch = {b,
-                           structure.data(),
-                           target.data(),
-                           weight.data(),
-                           volume.data(),
-                           atom_offset.data(),
-                           sampled.data(),
-                           needs_forces.data(),
-                           has_stress.data(),
-                           nullptr};
+  const StepBatch batch = {b, structure.data(), learns_forces.data(), nullptr};
   const Tensor parameters = task->InitialParameters(1);
   std::vector<T> gradients(2 * parameters.num_elements());
   std::vector<StepResult> results(b);

@@ -79,6 +79,15 @@ class CudaBackend {
   void Free(void* memory) {
     if (memory != nullptr) cudaFree(memory);
   }
+  // The memory is locked in place, so that the GPU copies it by itself.
+  void* AllocateOnHost(int64_t bytes) {
+    void* memory = nullptr;
+    if (bytes > 0 && Begin()) Check(cudaMallocHost(&memory, bytes), "memory of the host for copies");
+    return memory;
+  }
+  void FreeOnHost(void* memory) {
+    if (memory != nullptr) cudaFreeHost(memory);
+  }
 
   void Upload(void* device, const void* host, int64_t bytes) {
     if (bytes > 0 && Begin()) Check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream_), "upload");

@@ -35,6 +35,12 @@ class DeviceArray {
     }
     size_ = size;
   }
+  // Like Resize, but takes room for a quarter more when it grows. For arrays whose size differs between steps: to ask a
+  // GPU for memory can take longer than a step.
+  void Grow(int64_t size) {
+    if (size > room_) Resize(size + size / 4);
+    size_ = size;
+  }
   // Gives the memory back.
   void Release() {
     backend_->Free(data_);

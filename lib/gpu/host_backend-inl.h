@@ -23,6 +23,9 @@ class HostBackend {
     return memory;
   }
   void Free(void* memory) { std::free(memory); }
+  // Returns memory of the host that copies to and from the device are fastest with; null after an error.
+  void* AllocateOnHost(int64_t bytes) { return Allocate(bytes); }
+  void FreeOnHost(void* memory) { Free(memory); }
 
   // Copies between the host's memory and the device's, after all earlier work. Download waits for its end.
   void Upload(void* device, const void* host, int64_t bytes) {

@@ -19,7 +19,7 @@
 #include "lib/potential/gpu/network_passes-inl.h"
 #include "lib/potential/gpu/pair_slots_builder.h"
 #include "lib/potential/gpu/step_bodies-inl.h"
-#include "lib/potential/gpu/upload_area-inl.h"
+#include "lib/potential/gpu/transfer_area-inl.h"
 
 namespace rutile {
 
@@ -46,9 +46,12 @@ class ForceStepOn : public ForceStep<T> {
     HostPairSlots<T> pairs;
     std::vector<uint8_t> species;
     std::vector<double> force;
-    first_.assign(1, 0);
+    std::vector<int64_t> first_atom;
+    loaded_.clear();
     for (const StepStructure& structure : structures) {
       const int64_t atoms = structure.pairs.num_atoms;
+      first_atom.push_back(static_cast<int64_t>(species.size()));
+      loaded_.push_back({0, static_cast<int32_t>(atoms), model_.loss.stress && structure.stress != nullptr});
       pairs.Add(model_.descriptor, structure.pairs);
       species.insert(species.end(), structure.pairs.species, structure.pairs.species + atoms);
       if (structure.force != nullptr) {
@@ -56,15 +59,15 @@ class ForceStepOn : public ForceStep<T> {
       } else {
         force.resize(force.size() + 3 * atoms, std::numeric_limits<double>::quiet_NaN());
       }
-      first_.push_back(first_.back() + atoms);
       if (pairs.x.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
         return "the structures have more than 2^31 pairs, the most that are kept on a GPU; train on fewer of them, or "
                "on processors";
       }
     }
-    const int64_t atoms = first_.back();
-    last_batch_.assign(structures.size(), 0);
+    const auto atoms = static_cast<int64_t>(species.size());
     rank_.Upload(RanksInSpecies(species));
+    first_atom_.Upload(first_atom);
+    UploadLabels(structures);
     pairs_.Upload(pairs);
     species_.Upload(species);
     x_.Resize(atoms * num_features_);
@@ -90,22 +93,26 @@ class ForceStepOn : public ForceStep<T> {
 
   std::string Run(const T* parameters, const StepBatch& batch, T* gradients, StepResult* results) override {
     const int64_t b = batch.num_structures;
-    PlaceBatch(batch, parameters);
-    atom_energy_.Resize(batch.atom_offset[b]);
-    result_.Resize(b);
-    slope_.Resize(b);
+    if (const std::string error = PlaceBatch(batch, parameters); !error.empty()) return error;
+    const int64_t num_gradients = gradients == nullptr ? 0 : model_.loss.num_terms() * num_parameters_;
+    output_.Clear();
+    const int64_t gradient_place = output_.template Place<T>(num_gradients);
+    const int64_t result_place = output_.template Place<StepResult>(b);
+    if (!output_.Allocate()) return backend_->error();
+    result_ = output_.template Device<StepResult>(result_place);
+    atom_energy_.Grow(num_atoms_);
+    slope_.Grow(b);
     const bool forces_now = num_force_atoms_ > 0;
     const NetworkBatch<T> rows = Rows();
     networks_.Forward(Device<T>(places_.parameters), rows, atom_energy_.data(), forces_now ? q_.data() : nullptr);
-    backend_->ForEachBlock(b, EnergyErrors<T>::SharedBytes(),
-                           EnergyErrors<T>{LossOf(model_.loss.energy_delta), model_.energy_scale, model_.energy_shift,
-                                           Device<int64_t>(places_.atom_offset), row_of_.data(), atom_energy_.data(),
-                                           Device<double>(places_.target), Device<double>(places_.energy_weight),
-                                           result_.data(), slope_.data()});
+    backend_->ForEachBlock(
+        b, EnergyErrors<T>::SharedBytes(),
+        EnergyErrors<T>{LossOf(model_.loss.energy_delta), model_.energy_scale, model_.energy_shift,
+                        Device<int32_t>(places_.structure), Device<int32_t>(places_.offset), row_of_.data(),
+                        atom_energy_.data(), target_.data(), energy_weight_.data(), result_, slope_.data()});
     if (forces_now) RunForces(b, gradients != nullptr);
     if (gradients != nullptr) {
-      gradient_.Resize(model_.loss.num_terms() * num_parameters_);
-      T* next = gradient_.data();
+      T* next = output_.template Device<T>(gradient_place);
       const auto term = [&](bool there) { return there ? std::exchange(next, next + num_parameters_) : nullptr; };
       const EnergyTerm<T> energy = {slope_.data(), term(true)};
       // No structure of this batch may need forces: then `needs_forces` keeps the old tangents from being read.
@@ -115,9 +122,10 @@ class ForceStepOn : public ForceStep<T> {
       const TangentTerm<T> stress = {tangents + model_.loss.forces * x_.size(), needs_forces, T(1),
                                      term(model_.loss.stress)};
       networks_.Gradients(Device<T>(places_.parameters), rows, energy, force, stress);
-      backend_->Download(gradients, gradient_.data(), gradient_.size() * sizeof(T));
     }
-    backend_->Download(results, result_.data(), b * sizeof(StepResult));
+    output_.Download();
+    if (num_gradients > 0) std::copy_n(output_.template Host<T>(gradient_place), num_gradients, gradients);
+    std::copy_n(output_.template Host<StepResult>(result_place), b, results);
     return backend_->error();
   }
 
@@ -131,8 +139,14 @@ class ForceStepOn : public ForceStep<T> {
  private:
   // Where the arrays of a step lie in `area_`.
   struct Places {
-    int64_t parameters, first, atom_offset, force_offset, once_offset, first_row, sampled;
-    int64_t target, weight, energy_weight, volume, stress, needs_forces, has_stress;
+    int64_t parameters, structure, offset, force_offset, once_offset, first_row, needs_forces, learns_forces, sampled;
+  };
+
+  // What a batch asks of a loaded structure, together as it is read in random order.
+  struct LoadedStructure {
+    int64_t last_batch;  // number of the last batch in which its forces were needed
+    int32_t num_atoms;
+    bool has_stress;  // that is learned
   };
 
   bool forces() const { return model_.loss.forces || model_.loss.stress; }
@@ -141,7 +155,7 @@ class ForceStepOn : public ForceStep<T> {
   const T* energy_slope() const { return scale() + model_.scale.size(); }
   DeviceErrorLoss LossOf(double delta) const { return {model_.loss.huber, delta}; }
   template <typename E>
-  const E* Device(int64_t place) const {
+  const E* Device(int64_t place) {
     return area_.template Device<E>(place);
   }
   NetworkBatch<T> Rows() const {
@@ -150,88 +164,107 @@ class ForceStepOn : public ForceStep<T> {
 
   // Counts the atoms of each species in each structure, and returns the place of each atom among those.
   std::vector<int32_t> RanksInSpecies(const std::vector<uint8_t>& species) {
-    const auto structures = static_cast<int64_t>(first_.size()) - 1;
     std::vector<int32_t> ranks(species.size());
-    species_count_.assign(structures * num_species_, 0);
-    for (int64_t s = 0; s < structures; ++s) {
-      int64_t* const count = species_count_.data() + s * num_species_;
-      for (int64_t i = first_[s]; i < first_[s + 1]; ++i) ranks[i] = static_cast<int32_t>(count[species[i]]++);
+    species_count_.assign(loaded_.size() * num_species_, 0);
+    int32_t* count = species_count_.data();
+    int64_t i = 0;
+    for (const LoadedStructure& loaded : loaded_) {
+      for (const int64_t end = i + loaded.num_atoms; i < end; ++i) ranks[i] = count[species[i]]++;
+      count += num_species_;
     }
     return ranks;
   }
 
-  // Sends parameters and what is known of a batch's structures to the device, which then lists their atoms.
-  void PlaceBatch(const StepBatch& batch, const T* parameters) {
-    const int64_t b = batch.num_structures, atoms = batch.atom_offset[b];
+  void UploadLabels(const std::vector<StepStructure>& structures) {
+    std::vector<double> target, weight, energy_weight, volume, stress;
+    std::vector<uint8_t> has_stress;
+    for (const StepStructure& from : structures) {
+      target.push_back(from.has_energy ? from.target : 0);  // NaN would survive a weight of 0
+      weight.push_back(from.weight);
+      energy_weight.push_back(from.has_energy ? from.weight : 0);
+      if (!model_.loss.stress) continue;
+      volume.push_back(from.volume);
+      has_stress.push_back(from.stress != nullptr);
+      if (from.stress != nullptr) {
+        stress.insert(stress.end(), from.stress, from.stress + 9);
+      } else {
+        stress.resize(stress.size() + 9, std::numeric_limits<double>::quiet_NaN());
+      }
+    }
+    target_.Upload(target);
+    weight_.Upload(weight);
+    energy_weight_.Upload(energy_weight);
+    volume_.Upload(volume);
+    reference_stress_.Upload(stress);
+    has_stress_.Upload(has_stress);
+  }
+
+  // Sends parameters and the list of a batch's structures to the device, which then lists their atoms. Returns "" or
+  // what went wrong.
+  std::string PlaceBatch(const StepBatch& batch, const T* parameters) {
+    const int64_t b = batch.num_structures;
+    num_atoms_ = 0;
+    for (int64_t s = 0; s < b; ++s) num_atoms_ += loaded_[batch.structure[s]].num_atoms;
+    if (num_atoms_ > std::numeric_limits<int32_t>::max())
+      return "a batch has more than 2^31 atoms; take fewer structures";
     area_.Clear();
     Places& at = places_;
     at.parameters = area_.template Place<T>(num_parameters_);
-    at.first = area_.template Place<int64_t>(b);
-    for (int64_t* const place : {&at.atom_offset, &at.force_offset, &at.once_offset}) {
-      *place = area_.template Place<int64_t>(b + 1);
+    at.structure = area_.template Place<int32_t>(b);
+    for (int64_t* const place : {&at.offset, &at.force_offset, &at.once_offset}) {
+      *place = area_.template Place<int32_t>(b + 1);
     }
-    at.first_row = area_.template Place<int64_t>(b * num_species_);
-    at.sampled = area_.template Place<uint8_t>(atoms);
-    for (int64_t* const place : {&at.target, &at.weight, &at.energy_weight, &at.volume}) {
-      *place = area_.template Place<double>(b);
-    }
-    at.stress = area_.template Place<double>(model_.loss.stress ? 9 * b : 0);
+    at.first_row = area_.template Place<int32_t>(b * num_species_);
     at.needs_forces = area_.template Place<uint8_t>(b);
-    at.has_stress = area_.template Place<uint8_t>(b);
+    at.learns_forces = area_.template Place<uint8_t>(b);
+    const bool samples = model_.loss.forces && batch.sampled != nullptr;
+    at.sampled = area_.template Place<uint8_t>(samples ? num_atoms_ : 0);
+    if (!area_.Allocate()) return backend_->error();
 
-    const auto copy = [this](const auto* from, int64_t count, int64_t place) {
-      std::copy_n(from, count, area_.template Host<std::decay_t<decltype(*from)>>(place));
-    };
-    copy(parameters, num_parameters_, at.parameters);
-    copy(batch.atom_offset, b + 1, at.atom_offset);
-    copy(batch.target, b, at.target);
-    copy(batch.weight, b, at.weight);
-    copy(batch.energy_weight == nullptr ? batch.weight : batch.energy_weight, b, at.energy_weight);
-    copy(batch.volume, b, at.volume);
-    if (model_.loss.stress) copy(batch.stress, 9 * b, at.stress);
-    copy(batch.needs_forces, b, at.needs_forces);
-    copy(batch.has_stress, b, at.has_stress);
-    if (model_.loss.forces) {
-      copy(batch.sampled, atoms, at.sampled);
-    } else {
-      std::fill_n(area_.template Host<uint8_t>(at.sampled), atoms, uint8_t{0});
-    }
-    auto* const first = area_.template Host<int64_t>(at.first);
-    auto* const force_offset = area_.template Host<int64_t>(at.force_offset);
-    auto* const once_offset = area_.template Host<int64_t>(at.once_offset);
-    auto* const first_row = area_.template Host<int64_t>(at.first_row);
-    force_offset[0] = once_offset[0] = 0;
+    const auto host = [this](auto like, int64_t place) { return area_.template Host<decltype(like)>(place); };
+    std::copy_n(parameters, num_parameters_, host(T(), at.parameters));
+    if (samples) std::copy_n(batch.sampled, num_atoms_, host(uint8_t(), at.sampled));
+    int32_t *const structure = host(int32_t(), at.structure), *const offset = host(int32_t(), at.offset),
+                   *const force_offset = host(int32_t(), at.force_offset),
+                   *const once_offset = host(int32_t(), at.once_offset),
+                   *const first_row = host(int32_t(), at.first_row);
+    uint8_t *const needs_forces = host(uint8_t(), at.needs_forces), *const learns_forces =
+                                                                        host(uint8_t(), at.learns_forces);
+    offset[0] = force_offset[0] = once_offset[0] = 0;
     ++batch_number_;
     for (int64_t s = 0; s < b; ++s) {
-      const int64_t structure = batch.structure[s], size = batch.atom_offset[s + 1] - batch.atom_offset[s];
-      first[s] = first_[structure];
-      const bool has_forces = batch.needs_forces[s];
-      const bool is_first = has_forces && std::exchange(last_batch_[structure], batch_number_) != batch_number_;
-      force_offset[s + 1] = force_offset[s] + (has_forces ? size : 0);
-      once_offset[s + 1] = once_offset[s] + (is_first ? size : 0);
+      const int64_t place = batch.structure[s];
+      LoadedStructure& loaded = loaded_[place];
+      structure[s] = static_cast<int32_t>(place);
+      learns_forces[s] = model_.loss.forces && batch.learns_forces[s] != 0;
+      needs_forces[s] = learns_forces[s] != 0 || loaded.has_stress;
+      const bool is_first = needs_forces[s] != 0 && std::exchange(loaded.last_batch, batch_number_) != batch_number_;
+      offset[s + 1] = offset[s] + loaded.num_atoms;
+      force_offset[s + 1] = force_offset[s] + (needs_forces[s] != 0 ? loaded.num_atoms : 0);
+      once_offset[s + 1] = once_offset[s] + (is_first ? loaded.num_atoms : 0);
+      std::copy_n(species_count_.data() + place * num_species_, num_species_, first_row + s * num_species_);
     }
     num_force_atoms_ = force_offset[b];
     num_once_ = once_offset[b];
     species_offset_.assign(num_species_ + 1, 0);
-    int64_t row = 0;
+    int32_t row = 0;
     for (int species = 0; species < num_species_; ++species) {
-      for (int64_t s = 0; s < b; ++s) {
-        first_row[s * num_species_ + species] = row;
-        row += species_count_[batch.structure[s] * num_species_ + species];
-      }
+      for (int64_t s = 0; s < b; ++s) row += std::exchange(first_row[s * num_species_ + species], row);
       species_offset_[species + 1] = row;
     }
     for (auto* const list : {&row_atom_, &row_structure_, &row_of_, &force_atom_, &force_structure_, &once_}) {
-      list->Resize(atoms);
+      list->Grow(num_atoms_);
     }
-    force_sampled_.Resize(atoms);
+    force_sampled_.Grow(num_atoms_);
     area_.Upload();
     backend_->ForEachBlock(
         b, 0,
-        PlaceAtoms{num_species_, Device<int64_t>(at.first), Device<int64_t>(at.atom_offset),
-                   Device<int64_t>(at.force_offset), Device<int64_t>(at.once_offset), Device<int64_t>(at.first_row),
-                   Device<uint8_t>(at.sampled), species_.data(), rank_.data(), row_atom_.data(), row_structure_.data(),
-                   row_of_.data(), force_atom_.data(), force_structure_.data(), force_sampled_.data(), once_.data()});
+        PlaceAtoms{num_species_, first_atom_.data(), Device<int32_t>(at.structure), Device<int32_t>(at.offset),
+                   Device<int32_t>(at.force_offset), Device<int32_t>(at.once_offset), Device<int32_t>(at.first_row),
+                   Device<uint8_t>(at.learns_forces), samples ? Device<uint8_t>(at.sampled) : nullptr, species_.data(),
+                   rank_.data(), row_atom_.data(), row_structure_.data(), row_of_.data(), force_atom_.data(),
+                   force_structure_.data(), force_sampled_.data(), once_.data()});
+    return backend_->error();
   }
 
   // From q on: forces and stresses, their errors and, for gradients, the changes of features along the losses' slopes.
@@ -239,7 +272,8 @@ class ForceStepOn : public ForceStep<T> {
   void RunForces(int64_t b, bool train) {
     const int64_t n = num_force_atoms_, slots = pairs_.num_slots();
     const int32_t* const atoms = force_atom_.data();
-    const auto* const offset = Device<int64_t>(places_.force_offset);
+    const auto *const structure = Device<int32_t>(places_.structure), *const offset =
+                                                                          Device<int32_t>(places_.force_offset);
     const PairSlots<T> pairs = pairs_.view();
     const DescriptorTables<T>& tables = descriptor_.view();
     T* const slope = pair_slope_.data();
@@ -250,12 +284,11 @@ class ForceStepOn : public ForceStep<T> {
     T* tangents = tangents_.data();
     if (model_.loss.forces) {
       ComputeForces<T>(backend_.get(), pairs, atoms, n, slope, slope_y, slope_z, force_.data());
-      error_sums_.Resize(3 * n);
-      backend_->ForEach(n, ForceErrors<T>{LossOf(model_.loss.force_delta), atoms, force_structure_.data(),
-                                          force_sampled_.data(), Device<double>(places_.weight), force_.data(),
-                                          reference_.data(), direction_.data(), error_sums_.data()});
-      backend_->ForEachBlock(b, SumForceErrors::SharedBytes(),
-                             SumForceErrors{offset, error_sums_.data(), result_.data()});
+      error_sums_.Grow(3 * n);
+      backend_->ForEach(n, ForceErrors<T>{LossOf(model_.loss.force_delta), atoms, structure, force_structure_.data(),
+                                          force_sampled_.data(), weight_.data(), force_.data(), reference_.data(),
+                                          direction_.data(), error_sums_.data()});
+      backend_->ForEachBlock(b, SumForceErrors::SharedBytes(), SumForceErrors{offset, error_sums_.data(), result_});
       if (train) {
         ComputeTangents(backend_.get(), tables, pairs, atoms, n, moments_.data(),
                         Motion<T>{direction_.data(), nullptr, nullptr}, tangents);
@@ -263,14 +296,13 @@ class ForceStepOn : public ForceStep<T> {
       tangents += x_.size();
     }
     if (!model_.loss.stress) return;
-    strain_sums_.Resize(9 * n);
-    strain_.Resize(9 * b);
+    strain_sums_.Grow(9 * n);
+    strain_.Grow(9 * b);
     ComputeStrainGradients<T>(backend_.get(), pairs, atoms, n, slope, slope_y, slope_z, strain_sums_.data());
     backend_->ForEachBlock(
         b, StressErrors<T>::SharedBytes(),
-        StressErrors<T>{LossOf(model_.loss.stress_delta), offset, Device<uint8_t>(places_.has_stress),
-                        strain_sums_.data(), Device<double>(places_.weight), Device<double>(places_.volume),
-                        Device<double>(places_.stress), strain_.data(), result_.data()});
+        StressErrors<T>{LossOf(model_.loss.stress_delta), structure, offset, has_stress_.data(), weight_.data(),
+                        volume_.data(), reference_stress_.data(), strain_sums_.data(), strain_.data(), result_});
     if (train) {
       ComputeTangents(backend_.get(), tables, pairs, atoms, n, moments_.data(),
                       Motion<T>{nullptr, strain_.data(), force_structure_.data()}, tangents);
@@ -285,9 +317,12 @@ class ForceStepOn : public ForceStep<T> {
   NetworkPasses<T, Backend> networks_;
   DeviceArray<T, Backend> scalings_{backend_.get()};  // mean, scale, slope of the energy: each [species, F]
   // What Load leaves.
-  std::vector<int64_t> first_;          // [structures + 1] first atom of each
-  std::vector<int64_t> species_count_;  // [structures, species] atoms
-  std::vector<int64_t> last_batch_;     // [structures] number of the last batch in which its forces were needed
+  std::vector<LoadedStructure> loaded_;
+  std::vector<int32_t> species_count_;                        // [structures, species] atoms
+  DeviceArray<int64_t, Backend> first_atom_{backend_.get()};  // [structures]
+  DeviceArray<double, Backend> target_{backend_.get()}, weight_{backend_.get()}, energy_weight_{backend_.get()},
+      volume_{backend_.get()}, reference_stress_{backend_.get()};  // [structures], the last [structures, 9]
+  DeviceArray<uint8_t, Backend> has_stress_{backend_.get()};       // [structures]
   PairSlotsOnDevice<T, Backend> pairs_{backend_.get()};
   DeviceArray<uint8_t, Backend> species_{backend_.get()};
   DeviceArray<int32_t, Backend> rank_{backend_.get()};  // [A] place among the structure's atoms of the same species
@@ -297,18 +332,18 @@ class ForceStepOn : public ForceStep<T> {
   DeviceArray<T, Backend> q_{backend_.get()}, pair_slope_{backend_.get()}, force_{backend_.get()},
       direction_{backend_.get()}, tangents_{backend_.get()};
   // What a batch needs.
-  UploadArea<Backend> area_{backend_.get()};
+  TransferArea<Backend> area_{backend_.get()};
   Places places_ = {};
   std::vector<int64_t> species_offset_;
-  int64_t num_force_atoms_ = 0, num_once_ = 0;
+  int64_t num_atoms_ = 0, num_force_atoms_ = 0, num_once_ = 0;
   int64_t batch_number_ = 0;
   DeviceArray<int32_t, Backend> row_atom_{backend_.get()}, row_structure_{backend_.get()}, row_of_{backend_.get()},
       force_atom_{backend_.get()}, force_structure_{backend_.get()}, once_{backend_.get()};  // PlaceAtoms has them
   DeviceArray<uint8_t, Backend> force_sampled_{backend_.get()};
-  DeviceArray<T, Backend> atom_energy_{backend_.get()}, gradient_{backend_.get()}, strain_sums_{backend_.get()},
-      strain_{backend_.get()};
+  DeviceArray<T, Backend> atom_energy_{backend_.get()}, strain_sums_{backend_.get()}, strain_{backend_.get()};
   DeviceArray<double, Backend> slope_{backend_.get()}, error_sums_{backend_.get()};
-  DeviceArray<StepResult, Backend> result_{backend_.get()};
+  TransferArea<Backend> output_{backend_.get()};  // gradients, results
+  StepResult* result_ = nullptr;                  // [B], in output_
 };
 
 }  // namespace rutile

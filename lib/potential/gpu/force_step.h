@@ -38,25 +38,23 @@ struct StepModel {
   StepLoss loss;
 };
 
-// A structure to load: its pairs to at least the descriptor's cutoff, and its forces.
+// A structure to load: its pairs to at least the descriptor's cutoff, its labels, and what they count.
 struct StepStructure {
   StructurePairs pairs;
-  const double* force = nullptr;  // [3N] eV/Angstrom, or null: it has none
+  bool has_energy = true;          // false: the energy is unknown and counts nothing
+  double target = 0;               // energy per atom less atomic energies, eV
+  double weight = 1;               // of energy, forces and stress
+  const double* force = nullptr;   // [3N] eV/Angstrom, or null: it has none
+  const double* stress = nullptr;  // [9] eV/Angstrom^3, or null: it has none
+  double volume = 0;               // Angstrom^3; > 0 where there is a stress
 };
 
-// A batch of B structures with A atoms.
+// A batch of B structures with A atoms: places in what was loaded, and which forces count this time.
 struct StepBatch {
   int64_t num_structures = 0;
-  const int64_t* structure = nullptr;     // [B] place in the loaded set; a structure may come more than once
-  const double* target = nullptr;         // [B] energy per atom less atomic energies, eV
-  const double* weight = nullptr;         // [B]
-  const double* volume = nullptr;         // [B] Angstrom^3
-  const int64_t* atom_offset = nullptr;   // [B + 1]
-  const uint8_t* sampled = nullptr;       // [A] atoms whose forces count
-  const uint8_t* needs_forces = nullptr;  // [B] false where only the energy counts
-  const uint8_t* has_stress = nullptr;    // [B] structures whose stress counts
-  const double* stress = nullptr;         // [B, 9] eV/Angstrom^3
-  const double* energy_weight = nullptr;  // [B] what energies count, 0 where none is known; null: `weight`
+  const int64_t* structure = nullptr;      // [B] place in the loaded set; a structure may come more than once
+  const uint8_t* learns_forces = nullptr;  // [B] structures some of whose forces count; they have forces
+  const uint8_t* sampled = nullptr;        // [A] atoms whose forces count, in structures that learn some; null: all
 };
 
 // What a step says of each structure. Losses are sums over components, not multiplied with the structure's weight.

@@ -5,7 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/gpu/host_backend-inl.h"
-#include "lib/potential/gpu/upload_area-inl.h"
+#include "lib/potential/gpu/transfer_area-inl.h"
 
 namespace rutile {
 namespace {
@@ -33,13 +33,14 @@ TEST(ForceStepTest, SaysWhyThereIsNoGpu) {
   EXPECT_THAT(error, AnyOf(HasSubstr("no GPU: "), HasSubstr("there is no GPU 1000; the last one is cuda:")));
 }
 
-TEST(UploadAreaTest, KeepsArraysApart) {
+TEST(TransferAreaTest, KeepsArraysApart) {
   HostBackend backend;
-  UploadArea<HostBackend> area(&backend);
+  TransferArea<HostBackend> area(&backend);
   for (int round = 1; round < 4; ++round) {  // the area grows
     area.Clear();
     const int64_t count = 300 * round, bytes = area.Place<uint8_t>(count), numbers = area.Place<double>(count);
     const int64_t none = area.Place<double>(0);
+    ASSERT_TRUE(area.Allocate());
     for (int64_t i = 0; i < count; ++i) {
       area.Host<uint8_t>(bytes)[i] = static_cast<uint8_t>(i + round);
       area.Host<double>(numbers)[i] = static_cast<double>(i) / round;
@@ -48,6 +49,11 @@ TEST(UploadAreaTest, KeepsArraysApart) {
     for (int64_t i = 0; i < count; ++i) {
       ASSERT_EQ(area.Device<uint8_t>(bytes)[i], static_cast<uint8_t>(i + round));
       ASSERT_EQ(area.Device<double>(numbers)[i], static_cast<double>(i) / round);
+      area.Device<double>(numbers)[i] += round;
+    }
+    area.Download();
+    for (int64_t i = 0; i < count; ++i) {
+      ASSERT_EQ(area.Host<double>(numbers)[i], static_cast<double>(i) / round + round);
     }
     EXPECT_GE(none, numbers + count * static_cast<int64_t>(sizeof(double)));
   }

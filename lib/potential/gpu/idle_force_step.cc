@@ -18,6 +18,8 @@ class IdleBackend {
   // The memory holds zeros. It takes no memory of the machine before it is written.
   void* Allocate(int64_t bytes) { return std::calloc(bytes + 1, 1); }
   void Free(void* memory) { std::free(memory); }
+  void* AllocateOnHost(int64_t bytes) { return Allocate(bytes); }
+  void FreeOnHost(void* memory) { Free(memory); }
   void Upload(void* device, const void* host, int64_t bytes) {
     ++traffic_.uploads;
     traffic_.upload_bytes += bytes;

@@ -64,7 +64,7 @@ class NetworkPasses {
                                                          num_tangents,
                                                          nullptr};
       sum.blocks = body.rows.blocks;
-      sums_.Resize(NumBlocks(sum.blocks) * sum.terms * layout_.packed_size);
+      sums_.Grow(NumBlocks(sum.blocks) * sum.terms * layout_.packed_size);
       sum.sums = body.sums = sums_.data();
       Launch(plan, parameters, &body);
     });
@@ -163,7 +163,7 @@ class NetworkPasses {
       body->rows.packed = packed_.data();
     }
     if (!plan.shares_tile) {
-      scratch_.Resize(blocks * BytesOfTile(plan.tile_rows, plan.rows) / static_cast<int64_t>(sizeof(T)));
+      scratch_.Grow(blocks * BytesOfTile(plan.tile_rows, plan.rows) / static_cast<int64_t>(sizeof(T)));
       body->rows.scratch = scratch_.data();
     }
     backend_->ForEachBlock(blocks, plan.shared_bytes, *body);

@@ -49,12 +49,14 @@ struct ScaleFeatures {
 struct PlaceAtoms {
   static constexpr int kThreads = 64;
   int num_species;
-  const int64_t* first;                   // [B] first loaded atom of the structure
-  const int64_t* offset;                  // [B + 1] atoms of the batch
-  const int64_t* force_offset;            // [B + 1] those of structures that need forces
-  const int64_t* once_offset;             // [B + 1] the same without structures that have come before
-  const int64_t* first_row;               // [B, species] rows of earlier structures' and species' atoms
-  const uint8_t* sampled;                 // [A of the batch]
+  const int64_t* first;                   // [loaded structures] first atom of each
+  const int32_t* structure;               // [B] the loaded structure
+  const int32_t* offset;                  // [B + 1] atoms of the batch
+  const int32_t* force_offset;            // [B + 1] those of structures that need forces
+  const int32_t* once_offset;             // [B + 1] the same without structures that have come before
+  const int32_t* first_row;               // [B, species] rows of earlier structures' and species' atoms
+  const uint8_t* learns_forces;           // [B]
+  const uint8_t* sampled;                 // [A of the batch], or null: all atoms of structures that learn forces
   const uint8_t* species;                 // [A loaded]
   const int32_t* rank;                    // [A loaded] how many atoms of its species the structure has before this one
   int32_t *row_atom, *row_structure;      // [A of the batch]
@@ -64,10 +66,10 @@ struct PlaceAtoms {
   int32_t* once;
 
   RUTILE_DEVICE void operator()(const Block& block) const {
-    const int64_t b = block.index, size = offset[b + 1] - offset[b];
+    const int64_t b = block.index, size = offset[b + 1] - offset[b], first_atom = first[structure[b]];
     const bool has_forces = force_offset[b + 1] > force_offset[b], is_first = once_offset[b + 1] > once_offset[b];
     for (int64_t i = block.thread; i < size; i += block.threads) {
-      const int64_t atom = first[b] + i;
+      const int64_t atom = first_atom + i;
       const int64_t row = first_row[b * num_species + species[atom]] + rank[atom];
       row_atom[row] = static_cast<int32_t>(atom);
       row_structure[row] = static_cast<int32_t>(b);
@@ -76,7 +78,7 @@ struct PlaceAtoms {
       if (!has_forces) continue;
       force_atom[force_offset[b] + i] = static_cast<int32_t>(atom);
       force_structure[force_offset[b] + i] = static_cast<int32_t>(b);
-      force_sampled[force_offset[b] + i] = sampled[offset[b] + i];
+      force_sampled[force_offset[b] + i] = learns_forces[b] && (sampled == nullptr || sampled[offset[b] + i]);
     }
   }
 };
@@ -97,10 +99,11 @@ struct EnergyErrors {
   static constexpr int kThreads = 32;
   DeviceErrorLoss loss;
   double energy_scale, energy_shift;
-  const int64_t* offset;          // [B + 1] atoms of the batch
+  const int32_t* structure;       // [B] the loaded structure
+  const int32_t* offset;          // [B + 1] atoms of the batch
   const int32_t* row;             // [A] the networks' row of each atom
   const T* atom_energy;           // [rows]
-  const double *target, *weight;  // [B]
+  const double *target, *weight;  // [loaded structures]
   StepResult* result;             // [B]
   double* slope;                  // [B]
 
@@ -115,9 +118,9 @@ struct EnergyErrors {
     SumThreads(block, 1, sums);
     if (block.thread != 0) return;
     const auto atoms = static_cast<double>(offset[b + 1] - offset[b]);
-    const double error = sums[0] / (energy_scale * atoms) + energy_shift - target[b];
+    const double error = sums[0] / (energy_scale * atoms) + energy_shift - target[structure[b]];
     result[b] = {error, 0, 0, 0, 0, 0, 0};
-    slope[b] = weight[b] * loss.Slope(error) / (energy_scale * atoms);
+    slope[b] = weight[structure[b]] * loss.Slope(error) / (energy_scale * atoms);
   }
 };
 
@@ -127,18 +130,19 @@ template <typename T>
 struct ForceErrors {
   static constexpr int kThreads = 128;
   DeviceErrorLoss loss;
-  const int32_t* atom;       // [n] of the atoms whose structures need forces
-  const int32_t* structure;  // [n] in the batch
-  const uint8_t* sampled;    // [n]
-  const double* weight;      // [B]
-  const T* force;            // [A, 3] of all that is loaded
-  const double* reference;   // [A, 3]
-  T* direction;              // [A, 3]
-  double* sums;              // [n, 3]: loss, square and absolute value of the errors
+  const int32_t* atom;         // [n] of the atoms whose structures need forces
+  const int32_t* structure;    // [B] the loaded structure
+  const int32_t* batch_place;  // [n] of the atom's structure in the batch
+  const uint8_t* sampled;      // [n]
+  const double* weight;        // [loaded structures]
+  const T* force;              // [A, 3] of all that is loaded
+  const double* reference;     // [A, 3]
+  T* direction;                // [A, 3]
+  double* sums;                // [n, 3]: loss, square and absolute value of the errors
 
   RUTILE_DEVICE void operator()(int64_t t) const {
     const int64_t first = 3 * int64_t{atom[t]};
-    const double factor = weight[structure[t]];
+    const double factor = weight[structure[batch_place[t]]];
     double value = 0, square = 0, absolute = 0;
     for (int64_t c = first; c < first + 3; ++c) {
       double slope = 0;
@@ -160,7 +164,7 @@ struct ForceErrors {
 // Sums force errors over the atoms of each structure.
 struct SumForceErrors {
   static constexpr int kThreads = 32;
-  const int64_t* offset;  // [B + 1] atoms whose structures need forces
+  const int32_t* offset;  // [B + 1] atoms whose structures need forces
   const double* sums;     // [n, 3]
   StepResult* result;     // [B]
 
@@ -188,19 +192,20 @@ template <typename T>
 struct StressErrors {
   static constexpr int kThreads = 32;
   DeviceErrorLoss loss;
-  const int64_t* offset;          // [B + 1] atoms whose structures need forces
-  const uint8_t* has_stress;      // [B]
-  const T* contribution;          // [n, 9]
-  const double *weight, *volume;  // [B]
-  const double* reference;        // [B, 9]
-  T* strain;                      // [B, 9]
-  StepResult* result;             // [B]
+  const int32_t* structure;   // [B] the loaded structure
+  const int32_t* offset;      // [B + 1] atoms whose structures need forces
+  const uint8_t* has_stress;  // [loaded structures], as the next three
+  const double *weight, *volume;
+  const double* reference;  // [loaded structures, 9]
+  const T* contribution;    // [n, 9]
+  T* strain;                // [B, 9]
+  StepResult* result;       // [B]
 
   static int64_t SharedBytes() { return 9 * kThreads * sizeof(double); }
 
   RUTILE_DEVICE void operator()(const Block& block) const {
-    const int64_t b = block.index;
-    if (!has_stress[b]) {
+    const int64_t b = block.index, loaded = structure[b];
+    if (!has_stress[loaded]) {
       for (int k = block.thread; k < 9; k += block.threads) strain[9 * b + k] = T(0);
       return;
     }
@@ -215,12 +220,12 @@ struct StressErrors {
     double along[9], value = 0, square = 0, absolute = 0;
     for (int i = 0; i < 3; ++i) {
       for (int j = 0; j < 3; ++j) {
-        const double predicted = 0.5 * (all[3 * i + j] + all[3 * j + i]) / volume[b];
-        const double error = predicted - reference[9 * b + 3 * i + j];
+        const double predicted = 0.5 * (all[3 * i + j] + all[3 * j + i]) / volume[loaded];
+        const double error = predicted - reference[9 * loaded + 3 * i + j];
         value += loss.Value(error);
         square += error * error;
         absolute += error < 0 ? -error : error;
-        along[3 * i + j] = weight[b] * loss.Slope(error) / volume[b];
+        along[3 * i + j] = weight[loaded] * loss.Slope(error) / volume[loaded];
       }
     }
     for (int i = 0; i < 3; ++i) {

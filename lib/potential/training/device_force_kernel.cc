@@ -8,9 +8,19 @@
 #include "lib/base/status_macros.h"
 #include "lib/potential/gpu/descriptor_host_tables.h"
 #include "lib/potential/gpu/plain_network_shape.h"
+#include "lib/structure/cell.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {
+namespace {
+
+// The arrays do not overlap. Told so, compilers use vectors.
+template <typename T>
+void AddTo(const T* __restrict from, int64_t n, T* __restrict to) {
+  for (int64_t i = 0; i < n; ++i) to[i] += from[i];
+}
+
+}  // namespace
 
 StepModel MakeStepModel(const AtomisticModel& model, const LossOptions& loss) {
   StepModel step;
@@ -41,6 +51,7 @@ absl::StatusOr<std::unique_ptr<DeviceForceKernel<T>>> DeviceForceKernel<T>::Crea
   std::vector<FoundPairs> found(data.has_pairs() ? 0 : count);
   std::vector<Matrix3> cells(count);
   std::vector<StepStructure> structures(count);
+  std::vector<Counted> counted(count);
   for (int64_t s = 0; s < count; ++s) {
     StepStructure& to = structures[s];
     cells[s] = data.cell(s);
@@ -48,7 +59,13 @@ absl::StatusOr<std::unique_ptr<DeviceForceKernel<T>>> DeviceForceKernel<T>::Crea
     to.pairs.position = data.position(s).data();
     to.pairs.cell = cells[s].data();
     to.pairs.species = data.species(s).data();
+    to.has_energy = data.has_energy(s);
+    if (to.has_energy) to.target = model.targets()[s];
+    to.weight = data.weight(s);
     if (!data.force(s).empty()) to.force = data.force(s).data();
+    if (data.has_stress(s)) to.stress = data.stress(s).data();
+    to.volume = CellVolume(cells[s]);
+    counted[s] = {to.weight, to.has_energy, loss.stress_weight > 0 && to.stress != nullptr};
     if (data.has_pairs()) {
       const PairView pairs = data.pairs(s);
       to.pairs.offset = pairs.offset.data();
@@ -66,27 +83,29 @@ absl::StatusOr<std::unique_ptr<DeviceForceKernel<T>>> DeviceForceKernel<T>::Crea
   if (const std::string error = step->Load(structures); !error.empty()) {
     return absl::ResourceExhaustedError(absl::StrCat("the structures could not be kept on the GPU: ", error));
   }
-  return std::unique_ptr<DeviceForceKernel<T>>(new DeviceForceKernel<T>(model, loss, std::move(step)));
+  return std::unique_ptr<DeviceForceKernel<T>>(
+      new DeviceForceKernel<T>(model, loss, std::move(counted), std::move(step)));
 }
 
 template <typename T>
-StructureSums DeviceForceKernel<T>::SumsOf(const ForceBatch<T>& batch, int64_t s) const {
-  const StepResult& result = results_[s];
-  const double weight = batch.weight[s];
+StructureSums DeviceForceKernel<T>::SumsOf(const Counted& counted, int64_t num_sampled,
+                                           const StepResult& result) const {
+  const double weight = counted.weight;
   StructureSums sums;
   sums.energy_error = std::numeric_limits<double>::quiet_NaN();
-  if (batch.has_energy[s]) {
+  if (counted.has_energy) {
     sums.energy_error = result.energy_error;
+    sums.energy_count = weight;
     sums.energy_loss = weight * energy_loss_.Value(result.energy_error);
     sums.errors.energy.Add(result.energy_error);
   }
-  if (loss_.force_weight > 0 && batch.num_sampled[s] > 0) {
-    const double count = 3 * static_cast<double>(batch.num_sampled[s]);
+  if (loss_.force_weight > 0 && num_sampled > 0) {
+    const double count = 3 * static_cast<double>(num_sampled);
     sums.force_loss = weight * result.force_loss;
     sums.force_count = weight * count;
     sums.errors.force = {result.force_square, result.force_absolute, count};
   }
-  if (loss_.stress_weight > 0 && batch.has_stress[s]) {
+  if (counted.learns_stress) {
     sums.stress_loss = weight * result.stress_loss;
     sums.stress_count = weight * 9;
     sums.errors.stress = {result.stress_square, result.stress_absolute, 9};
@@ -95,28 +114,14 @@ StructureSums DeviceForceKernel<T>::SumsOf(const ForceBatch<T>& batch, int64_t s
 }
 
 template <typename T>
-absl::Status DeviceForceKernel<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>& batch,
+absl::Status DeviceForceKernel<T>::Run(absl::Span<const T> parameters, const DeviceForceBatch& batch,
                                        absl::Span<Tensor> gradients, TermSums* sums, BatchErrors* errors) {
   const ProfileScope scope(Stage::kStep);
   const int64_t b = batch.num_structures();
-  needs_forces_.resize(b);
-  energy_weights_.resize(b);
-  for (int64_t s = 0; s < b; ++s) {
-    needs_forces_[s] = NeedsForces(loss_, batch, s);
-    energy_weights_[s] = batch.energy_weight(s);
-  }
-  StepBatch step;
-  step.num_structures = b;
-  step.structure = batch.example.data();
-  step.target = batch.target.data();
-  step.weight = batch.weight.data();
-  step.energy_weight = energy_weights_.data();
-  step.volume = batch.volume.data();
-  step.atom_offset = batch.atom_offset.data();
-  step.sampled = reinterpret_cast<const uint8_t*>(batch.force_sampled.data());
-  step.needs_forces = needs_forces_.data();
-  step.has_stress = reinterpret_cast<const uint8_t*>(batch.has_stress.data());
-  step.stress = batch.stress.data();
+  learns_forces_.resize(b);
+  for (int64_t s = 0; s < b; ++s) learns_forces_[s] = loss_.force_weight > 0 && batch.num_sampled[s] > 0;
+  const StepBatch step = {b, batch.example.data(), learns_forces_.data(),
+                          reinterpret_cast<const uint8_t*>(batch.force_sampled)};
   results_.resize(b);
   gradients_.resize(gradients.size() * num_parameters_);
   const std::string error =
@@ -124,17 +129,15 @@ absl::Status DeviceForceKernel<T>::Run(absl::Span<const T> parameters, const For
   if (!error.empty()) return absl::InternalError(absl::StrCat("the GPU failed: ", error));
 
   for (size_t term = 0; term < gradients.size(); ++term) {
-    const absl::Span<T> out = gradients[term].mutable_values<T>();
-    const T* const from = gradients_.data() + term * num_parameters_;
-    for (int64_t i = 0; i < num_parameters_; ++i) out[i] += from[i];
+    AddTo(gradients_.data() + term * num_parameters_, num_parameters_, gradients[term].mutable_values<T>().data());
   }
-  sums_.resize(b);
   energy_errors_.resize(b);
+  const double count_scale = ForceCountScale(loss_, batch.sampled_share);
   for (int64_t s = 0; s < b; ++s) {
-    sums_[s] = SumsOf(batch, s);
-    energy_errors_[s] = sums_[s].energy_error;
+    const StructureSums parts = SumsOf(counted_[batch.example[s]], batch.num_sampled[s], results_[s]);
+    energy_errors_[s] = parts.energy_error;
+    AddStructureSums(loss_, count_scale, parts, sums, errors);
   }
-  AddStructureSums<T>(loss_, batch, sums_, sums, errors);
   return absl::OkStatus();
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -61,33 +62,42 @@ class DeviceForceKernel {
   void SetFrozen(const std::vector<bool>& species) { step_->SetFrozen(species); }
 
   // Does what ForceKernel::Run does. INTERNAL if the device fails.
-  absl::Status Run(absl::Span<const T> parameters, const ForceBatch<T>& batch, absl::Span<Tensor> gradients,
+  absl::Status Run(absl::Span<const T> parameters, const DeviceForceBatch& batch, absl::Span<Tensor> gradients,
                    TermSums* sums, BatchErrors* errors);
 
-  // Returns [B] errors of the energy per atom in the last batch, eV.
+  // Returns [B] errors of the energy per atom in the last batch, eV; NaN where no energy is known.
   absl::Span<const double> energy_errors() const { return energy_errors_; }
   // Returns how many bytes the structures take on the device.
   int64_t bytes() const { return step_->bytes(); }
 
  private:
-  DeviceForceKernel(const AtomisticModel& model, const LossOptions& loss, std::unique_ptr<ForceStep<T>> step)
+  // What the host must know of a structure to read a step's results, together as it is read in random order.
+  struct Counted {
+    double weight;
+    bool has_energy;
+    bool learns_stress;
+  };
+
+  DeviceForceKernel(const AtomisticModel& model, const LossOptions& loss, std::vector<Counted> counted,
+                    std::unique_ptr<ForceStep<T>> step)
       : loss_(loss),
         energy_loss_(loss.kind, loss.energy_delta),
         num_parameters_(model.shape().num_parameters()),
+        counted_(std::move(counted)),
         step_(std::move(step)) {}
 
-  // Returns the contribution of structure s of the batch that results_ are of.
-  StructureSums SumsOf(const ForceBatch<T>& batch, int64_t s) const;
+  // Returns the contribution of a structure, num_sampled of whose forces are learned.
+  StructureSums SumsOf(const Counted& counted, int64_t num_sampled, const StepResult& result) const;
 
   const LossOptions loss_;
   const ErrorLoss energy_loss_;
   const int64_t num_parameters_;
+  const std::vector<Counted> counted_;  // of each structure of the data
   const std::unique_ptr<ForceStep<T>> step_;
   std::vector<T> gradients_;  // [terms, num_parameters]
   std::vector<StepResult> results_;
-  std::vector<StructureSums> sums_;  // [B]
-  std::vector<double> energy_errors_, energy_weights_;
-  std::vector<uint8_t> needs_forces_;  // [B]
+  std::vector<double> energy_errors_;
+  std::vector<uint8_t> learns_forces_;  // [B]
 };
 
 }  // namespace rutile

@@ -100,7 +100,7 @@ Outcome RunDevice(const AtomicData& data, const ForceTask& task, const Atomistic
     for (int t = 0; t < num_terms; ++t) {
       gradients.push_back(Tensor::Zeros(task.parameter_dtype(), {task.num_parameters()}));
     }
-    const ForceBatch<T> view(batch, data);
+    const DeviceForceBatch view(batch);
     absl::Status status =
         (*kernel)->Run(parameters.values<T>(), view, absl::MakeSpan(gradients), &outcome.sums, &outcome.errors);
     EXPECT_TRUE(status.ok()) << status;

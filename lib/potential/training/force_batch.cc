@@ -136,49 +136,82 @@ absl::Span<const double> ForceBatch<T>::forces(int64_t s) const {
   return pair_offset.empty() ? data_.force(example[s]) : force.subspan(3 * atom_offset[s], 3 * num_atoms(s));
 }
 
+DeviceForceBatch::DeviceForceBatch(const NamedTensors& batch)
+    : example(batch.At("example").values<int64_t>()),
+      num_sampled(batch.At("num_sampled").values<int64_t>()),
+      sampled_share(batch.At("sampled_share").values<double>()[0]) {
+  if (batch.Has("force_sampled")) force_sampled = batch.At("force_sampled").values<bool>().data();
+}
+
+void ForceBatchMaker::MakeForDevice(absl::Span<const int64_t> examples, NamedTensors* batch) const {
+  const auto b = static_cast<int64_t>(examples.size());
+  std::copy(examples.begin(), examples.end(), Reuse<int64_t>(batch, "example", {b}));
+  int64_t* const num_sampled = Reuse<int64_t>(batch, "num_sampled", {b});
+  for (int64_t e = 0; e < b; ++e) num_sampled[e] = sampler_ == nullptr ? 0 : sampler_->num_sampled(examples[e]);
+  *Reuse<double>(batch, "sampled_share", {1}) = sampler_ == nullptr ? 1 : sampler_->share();
+  if (sampler_ == nullptr || !sampler_->takes_parts()) return;
+  int64_t a = 0;
+  for (const int64_t s : examples) a += data_.num_atoms(s);
+  bool* force_sampled = ReuseRows<bool>(batch, "force_sampled", {a});
+  for (int64_t e = 0; e < b; ++e) {
+    const int64_t n = data_.num_atoms(examples[e]);
+    const absl::Span<const uint8_t> sampled = sampler_->sampled(examples[e]);
+    if (sampled.empty()) {
+      std::fill_n(force_sampled, n, num_sampled[e] > 0);
+    } else {
+      for (int64_t i = 0; i < n; ++i) force_sampled[i] = sampled[i] != 0;
+    }
+    force_sampled += n;
+  }
+}
+
 template <typename T>
 absl::Status ForceBatchMaker::Make(absl::Span<const int64_t> examples, NamedTensors* batch) const {
-  const auto b = static_cast<int64_t>(examples.size());
-  const int64_t f = model_.shape().num_features;
+  MakeForDevice(examples, batch);
+  return AddData<T>(batch);
+}
+
+template <typename T>
+absl::StatusOr<NamedTensors> ForceBatchMaker::Complete(const NamedTensors& batch) const {
+  NamedTensors complete = batch;
+  if (!complete.Has("target")) RETURN_IF_ERROR(AddData<T>(&complete));
+  return complete;
+}
+
+template <typename T>
+absl::Status ForceBatchMaker::AddData(NamedTensors* batch) const {
+  const DeviceForceBatch given(*batch);
+  const int64_t b = given.num_structures(), f = model_.shape().num_features;
   int64_t a = 0;
   bool any_feature = false;
   int64_t* const atom_offset = Reuse<int64_t>(batch, "atom_offset", {b + 1});
   bool* const has_geometry = Reuse<bool>(batch, "has_geometry", {b});
-  int64_t* const num_sampled = Reuse<int64_t>(batch, "num_sampled", {b});
   bool* const has_stress = Reuse<bool>(batch, "has_stress", {b});
   atom_offset[0] = 0;
   for (int64_t e = 0; e < b; ++e) {
-    const int64_t s = examples[e];
+    const int64_t s = given.example[e];
     a += data_.num_atoms(s);
     atom_offset[e + 1] = a;
-    num_sampled[e] = sampler_ == nullptr ? 0 : sampler_->num_sampled(s);
     has_stress[e] = StressCounts(s);
-    has_geometry[e] = !features_.cached() || num_sampled[e] > 0 || has_stress[e];
+    has_geometry[e] = !features_.cached() || given.num_sampled[e] > 0 || has_stress[e];
     any_feature = any_feature || !has_geometry[e];
   }
-  int64_t* const example = Reuse<int64_t>(batch, "example", {b});
   uint8_t* const species = ReuseRows<uint8_t>(batch, "species", {a});
   bool* const has_energy = Reuse<bool>(batch, "has_energy", {b});
   double* const target = Reuse<double>(batch, "target", {b});
   double* const weight = Reuse<double>(batch, "weight", {b});
   double* const volume = Reuse<double>(batch, "volume", {b});
-  bool* const force_sampled = ReuseRows<bool>(batch, "force_sampled", {a});
+  const bool by_structure = sampler_ == nullptr || !sampler_->takes_parts();
+  bool* const force_sampled = by_structure ? ReuseRows<bool>(batch, "force_sampled", {a}) : nullptr;
   double* const stress = Reuse<double>(batch, "stress", {b, 3, 3});
-  *Reuse<double>(batch, "sampled_share", {1}) = sampler_ == nullptr ? 1 : sampler_->share();
   T* const feature = any_feature || batch->Has("feature") ? ReuseRows<T>(batch, "feature", {a, f}) : nullptr;
   for (int64_t e = 0; e < b; ++e) {
-    const int64_t s = examples[e], first = atom_offset[e], n = data_.num_atoms(s);
-    example[e] = s;
+    const int64_t s = given.example[e], first = atom_offset[e], n = data_.num_atoms(s);
     has_energy[e] = data_.has_energy(s);
     target[e] = has_energy[e] ? model_.targets()[s] : 0;  // NaN would survive a weight of 0
     weight[e] = data_.weight(s);
     std::memcpy(species + first, data_.species(s).data(), n);
-    if (num_sampled[e] > 0) {
-      const absl::Span<const uint8_t> sampled = sampler_->sampled(s);
-      for (int64_t i = 0; i < n; ++i) force_sampled[first + i] = sampled.empty() || sampled[i] != 0;
-    } else {
-      std::fill_n(force_sampled + first, n, false);
-    }
+    if (by_structure) std::fill_n(force_sampled + first, n, given.num_sampled[e] > 0);
     if (has_stress[e]) {
       std::memcpy(stress + 9 * e, data_.stress(s).data(), 9 * sizeof(double));
     } else {
@@ -264,5 +297,7 @@ template struct ForceBatch<float>;
 template struct ForceBatch<double>;
 template absl::Status ForceBatchMaker::Make<float>(absl::Span<const int64_t>, NamedTensors*) const;
 template absl::Status ForceBatchMaker::Make<double>(absl::Span<const int64_t>, NamedTensors*) const;
+template absl::StatusOr<NamedTensors> ForceBatchMaker::Complete<float>(const NamedTensors&) const;
+template absl::StatusOr<NamedTensors> ForceBatchMaker::Complete<double>(const NamedTensors&) const;
 
 }  // namespace rutile

@@ -1,4 +1,7 @@
 // A batch of structures for force training. This file is the only place that names its tensors and their types.
+//
+// A device that has all structures is sent a batch of their numbers and of what the epoch samples (DeviceForceBatch);
+// others get all of ForceBatch, which has the same tensors and those that the data determines.
 
 #ifndef RUTILE_LIB_POTENTIAL_TRAINING_FORCE_BATCH_H_
 #define RUTILE_LIB_POTENTIAL_TRAINING_FORCE_BATCH_H_
@@ -6,6 +9,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lib/descriptor/descriptor_derivatives.h"
 #include "lib/potential/data/atomic_data.h"
@@ -63,6 +67,19 @@ struct ForceBatch {
   const AtomicData& data_;
 };
 
+// Views of the tensors that do not follow from the data, of a batch of either kind.
+struct DeviceForceBatch {
+  explicit DeviceForceBatch(const NamedTensors& batch);
+
+  absl::Span<const int64_t> example;      // [B] index in the data
+  absl::Span<const int64_t> num_sampled;  // [B] number of atoms whose forces are learned
+  double sampled_share = 1;               // ForceSampler::share
+  // [A] atoms whose forces are learned, where the others' are not; may be longer. Null if no structure has both.
+  const bool* force_sampled = nullptr;
+
+  int64_t num_structures() const { return static_cast<int64_t>(example.size()); }
+};
+
 // Fills batches and reuses their memory. Thread-safe.
 class ForceBatchMaker {
  public:
@@ -75,13 +92,23 @@ class ForceBatchMaker {
   template <typename T>
   absl::Status Make(absl::Span<const int64_t> examples, NamedTensors* batch) const;
 
-  // Returns the batch with tensors of geometry and forces added, which the reference needs; the other tensors are
-  // shared.
+  // Makes a batch of `examples` with the tensors of DeviceForceBatch alone.
+  void MakeForDevice(absl::Span<const int64_t> examples, NamedTensors* batch) const;
+  // Returns the batch that Make would have made when MakeForDevice made this one; tensors of this one are shared. A
+  // batch by Make is returned as it is. Errors of AtomicData::FindPairs.
+  template <typename T>
+  absl::StatusOr<NamedTensors> Complete(const NamedTensors& batch) const;
+
+  // Returns the batch, by Make, with tensors of geometry and forces added, which the reference needs; the other tensors
+  // are shared.
   NamedTensors WithGeometry(const NamedTensors& batch) const;
 
  private:
   // True if pairs are not in memory: loader threads then find or read them ahead of the step.
   bool CopiesGeometry() const { return !data_.has_pairs() || data_.exceeds_memory(); }
+  // Adds what the data determines to a batch of MakeForDevice.
+  template <typename T>
+  absl::Status AddData(NamedTensors* batch) const;
   absl::Status AddGeometry(NamedTensors* batch) const;
   bool StressCounts(int64_t s) const { return stress_ && data_.has_stress(s); }
 

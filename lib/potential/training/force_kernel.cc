@@ -155,45 +155,36 @@ void ForceKernel<T>::Run(absl::Span<const T> parameters, const ForceBatch<T>& ba
   });
   if (train) AddBuffers(gradients);
 
-  for (int64_t s = 0; s < b; ++s) energy_errors_[s] = sums_[s].energy_error;
-  AddStructureSums<T>(formulas_.loss, batch, sums_, sums, errors);
-}
-
-template <typename T>
-void AddStructureSums(const LossOptions& loss, const ForceBatch<T>& batch,
-                      absl::Span<const StructureSums> of_structures, TermSums* sums, BatchErrors* errors) {
-  const double count_scale = ForceCountScale(loss, batch);
-  for (size_t s = 0; s < of_structures.size(); ++s) {
-    const StructureSums& parts = of_structures[s];
-    sums->sum[0] += parts.energy_loss;
-    sums->count[0] += batch.energy_weight(static_cast<int64_t>(s));
-    int term = 1;
-    if (loss.force_weight > 0) {
-      sums->sum[term] += parts.force_loss;
-      sums->count[term++] += parts.force_count * count_scale;
-    }
-    if (loss.stress_weight > 0) {
-      sums->sum[term] += parts.stress_loss;
-      sums->count[term] += parts.stress_count;
-    }
-    if (errors == nullptr) continue;
-    errors->energy.Add(parts.errors.energy);
-    errors->force.Add(parts.errors.force);
-    errors->stress.Add(parts.errors.stress);
+  const double count_scale = ForceCountScale(formulas_.loss, batch.sampled_share);
+  for (int64_t s = 0; s < b; ++s) {
+    energy_errors_[s] = sums_[s].energy_error;
+    AddStructureSums(formulas_.loss, count_scale, sums_[s], sums, errors);
   }
 }
 
-template <typename T>
-double ForceCountScale(const LossOptions& loss, const ForceBatch<T>& batch) {
-  return loss.force_scale_unbiased ? batch.sampled_share : 1;
+void AddStructureSums(const LossOptions& loss, double count_scale, const StructureSums& parts, TermSums* sums,
+                      BatchErrors* errors) {
+  sums->sum[0] += parts.energy_loss;
+  sums->count[0] += parts.energy_count;
+  int term = 1;
+  if (loss.force_weight > 0) {
+    sums->sum[term] += parts.force_loss;
+    sums->count[term++] += parts.force_count * count_scale;
+  }
+  if (loss.stress_weight > 0) {
+    sums->sum[term] += parts.stress_loss;
+    sums->count[term] += parts.stress_count;
+  }
+  if (errors == nullptr) return;
+  errors->energy.Add(parts.errors.energy);
+  errors->force.Add(parts.errors.force);
+  errors->stress.Add(parts.errors.stress);
 }
 
-template double ForceCountScale(const LossOptions&, const ForceBatch<float>&);
-template double ForceCountScale(const LossOptions&, const ForceBatch<double>&);
-template void AddStructureSums(const LossOptions&, const ForceBatch<float>&, absl::Span<const StructureSums>, TermSums*,
-                               BatchErrors*);
-template void AddStructureSums(const LossOptions&, const ForceBatch<double>&, absl::Span<const StructureSums>,
-                               TermSums*, BatchErrors*);
+double ForceCountScale(const LossOptions& loss, double sampled_share) {
+  return loss.force_scale_unbiased ? sampled_share : 1;
+}
+
 template class ForceKernel<float>;
 template class ForceKernel<double>;
 

@@ -34,14 +34,12 @@ namespace rutile {
 // The factor on the count of sampled force components: the share of the training set's forces that the epoch samples if
 // LossOptions::force_scale_unbiased is set, so that the root of the mean is divided by the root of that share; else 1.
 // The share of each batch would not add up: two batches in a step would not be one large batch.
-template <typename T>
-double ForceCountScale(const LossOptions& loss, const ForceBatch<T>& batch);
+double ForceCountScale(const LossOptions& loss, double sampled_share);
 
-// Adds what each structure of a batch contributes, [B], to the sums of the loss terms and, unless it is null, to
-// `errors`.
-template <typename T>
-void AddStructureSums(const LossOptions& loss, const ForceBatch<T>& batch,
-                      absl::Span<const StructureSums> of_structures, TermSums* sums, BatchErrors* errors);
+// Adds what a structure contributes to the sums of the loss terms and, unless it is null, to `errors`. count_scale: of
+// ForceCountScale.
+void AddStructureSums(const LossOptions& loss, double count_scale, const StructureSums& parts, TermSums* sums,
+                      BatchErrors* errors);
 
 // Runs force training on batches with a thread pool. T is float or double. One thread at a time may use an object; the
 // pool's threads work inside a call. Memory grows to that of the largest batch, after which no call allocates. The

@@ -26,6 +26,8 @@ class ForceSampler {
   // num_sampled returns how many of the atoms' forces of structure s are learned; sampled returns which: [N], nonzero
   // for these atoms; empty when all or none are.
   int64_t num_sampled(int64_t s) const { return num_sampled_[s]; }
+  // True if `sampled` may ever name a part of a structure's atoms.
+  bool takes_parts() const { return options_.fraction < 1 && options_.unit == ForceSampleUnit::kAtom; }
   absl::Span<const uint8_t> sampled(int64_t s) const;
   // The share of the training set's atoms with forces whose forces are learned; 1 if there are none.
   double share() const { return share_; }

@@ -95,6 +95,7 @@ class ForceTask::Impl {
   virtual absl::Status LoadToGpu(const ForceStepMakers& steps) = 0;
   virtual int64_t gpu_bytes() const = 0;
   virtual absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const = 0;
+  virtual absl::StatusOr<NamedTensors> CompleteBatch(const NamedTensors& batch) const = 0;
   virtual std::vector<double> ExampleCounts(const NamedTensors& batch) const = 0;
   // Does what ForceKernel::Run does, on the processors or on a GPU. INTERNAL if a GPU fails.
   virtual absl::Status Run(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
@@ -117,12 +118,18 @@ class ForceTask::ImplOf : public Impl {
         kernel_(task.model_, task.options_.loss, task.options_.angular, task.pool_.get(), cache_.get()) {}
 
   absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override {
-    return task_.maker_->Make<T>(examples, batch);
+    if (device_ == nullptr) return task_.maker_->Make<T>(examples, batch);
+    task_.maker_->MakeForDevice(examples, batch);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<NamedTensors> CompleteBatch(const NamedTensors& batch) const override {
+    return task_.maker_->Complete<T>(batch);
   }
 
   std::vector<double> ExampleCounts(const NamedTensors& batch) const override {
     const ForceBatch<T> view(batch, task_.data_);
-    const double scale = ForceCountScale(task_.options_.loss, view);
+    const double scale = ForceCountScale(task_.options_.loss, view.sampled_share);
     std::vector<double> counts;
     for (int64_t e = 0; e < view.num_structures(); ++e) {
       counts.push_back(view.energy_weight(e));
@@ -145,9 +152,10 @@ class ForceTask::ImplOf : public Impl {
 
   absl::Status Run(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients, TermSums* sums,
                    BatchErrors* errors) override {
-    const ForceBatch<T> view(batch, task_.data_);
-    if (device_ != nullptr) return device_->Run(parameters.values<T>(), view, gradients, sums, errors);
-    kernel_.Run(parameters.values<T>(), view, gradients, sums, errors);
+    if (device_ != nullptr) {
+      return device_->Run(parameters.values<T>(), DeviceForceBatch(batch), gradients, sums, errors);
+    }
+    kernel_.Run(parameters.values<T>(), ForceBatch<T>(batch, task_.data_), gradients, sums, errors);
     return absl::OkStatus();
   }
   absl::Span<const double> energy_errors() const override {
@@ -269,7 +277,16 @@ absl::Status ForceTask::MakeBatch(absl::Span<const int64_t> examples, NamedTenso
   return impl_->MakeBatch(examples, batch);
 }
 
-std::vector<double> ForceTask::ExampleCounts(const NamedTensors& batch) const { return impl_->ExampleCounts(batch); }
+NamedTensors ForceTask::CompleteBatch(const NamedTensors& batch) const {
+  absl::StatusOr<NamedTensors> complete = impl_->CompleteBatch(batch);
+  // Only finding or reading pairs can fail, which has succeeded for these structures: the device has their pairs.
+  CHECK(complete.ok()) << complete.status();
+  return *std::move(complete);
+}
+
+std::vector<double> ForceTask::ExampleCounts(const NamedTensors& batch) const {
+  return impl_->ExampleCounts(CompleteBatch(batch));
+}
 
 void ForceTask::StartEpoch(int64_t epoch, bool training) {
   if (sampler_ == nullptr) return;

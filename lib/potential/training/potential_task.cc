@@ -18,10 +18,16 @@ bool Names(absl::Span<const Setting<Options>> table, absl::string_view option) {
   return std::any_of(table.begin(), table.end(), [option](const Setting<Options>& row) { return row.name == option; });
 }
 
+std::vector<int32_t> CostsOf(const AtomicData& data) {
+  std::vector<int32_t> costs;
+  for (int64_t s = 0; s < data.num_structures(); ++s) costs.push_back(static_cast<int32_t>(data.num_atoms(s)));
+  return costs;
+}
+
 }  // namespace
 
 PotentialTask::PotentialTask(const AtomicData& data, const AtomisticTaskOptions& options, AtomisticModel model)
-    : data_(data), options_(options), model_(std::move(model)), errors_(data.num_structures()) {}
+    : data_(data), options_(options), model_(std::move(model)), cost_(CostsOf(data)), errors_(data.num_structures()) {}
 
 NamedTensors PotentialTask::State() const {
   NamedTensors state = errors_.State();

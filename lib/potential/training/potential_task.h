@@ -30,7 +30,7 @@ namespace rutile {
 class PotentialTask : public Task, public ExampleSampling, public EagerTask, public FramedModel {
  public:
   int64_t num_examples() const override { return data_.num_structures(); }
-  double ExampleCost(int64_t example) const override { return static_cast<double>(data_.num_atoms(example)); }
+  double ExampleCost(int64_t example) const override { return cost_[example]; }
 
   ExampleSampling* sampling() override { return this; }
   std::vector<double> SamplingWeights(SamplingPolicy policy, absl::Span<const int64_t> examples) override {
@@ -76,6 +76,7 @@ class PotentialTask : public Task, public ExampleSampling, public EagerTask, pub
   const AtomicData data_;
   const AtomisticTaskOptions options_;
   const AtomisticModel model_;
+  const std::vector<int32_t> cost_;  // number of atoms of each structure: the trainer asks for it in each step
   ExampleErrors errors_;
   std::unique_ptr<ThreadPool> pool_;  // null: one thread
   std::string compile_message_;

@@ -191,6 +191,7 @@ void StructureWorker<T>::ComputeEnergies(const ForceBatch<T>& batch, absl::Span<
     }
     const double error = network_sums_[k] / (scaling.scale * n) + scaling.shift - batch.target[s];
     sums[s].energy_error = error;
+    sums[s].energy_count = batch.weight[s];
     sums[s].energy_loss = batch.weight[s] * formulas_.energy_loss.Value(error);
     sums[s].errors.energy.Add(error);
     slopes_[k] = batch.weight[s] * formulas_.energy_loss.Slope(error) / (scaling.scale * n);

@@ -47,7 +47,7 @@ struct BatchErrors {
 // The contribution of one structure to the sums of its batch.
 struct StructureSums {
   double energy_error = 0;  // eV per atom; NaN where no energy is known
-  double energy_loss = 0, force_loss = 0, force_count = 0, stress_loss = 0, stress_count = 0;
+  double energy_loss = 0, energy_count = 0, force_loss = 0, force_count = 0, stress_loss = 0, stress_count = 0;
   BatchErrors errors;
 };
 
