@@ -26,6 +26,7 @@
 #include "lib/base/random.h"
 #include "lib/file/file.h"
 #include "lib/potential/data/atomic_data.h"
+#include "lib/potential/gpu/force_step.h"
 #include "lib/potential/gpu/idle_force_step_testing.h"
 #include "lib/potential/model/task_options.h"
 #include "lib/potential/training/force_task.h"
@@ -83,7 +84,8 @@ AtomicData RandomData(int64_t mean_atoms) {
   return *data;
 }
 
-void BM_HostOfForceStep(benchmark::State& state) {
+// traffic: set to what the device was asked for by the training of `state`'s iterations.
+void TrainOn(const ForceStepMakers& steps, DeviceTraffic* traffic, benchmark::State& state) {
   static auto& sets = *new std::map<int64_t, AtomicData>();  // by the size of structures
   const int64_t mean_atoms = state.range(0), batch = state.range(1);
   if (sets.count(mean_atoms) == 0) sets.emplace(mean_atoms, RandomData(mean_atoms));
@@ -100,11 +102,6 @@ void BM_HostOfForceStep(benchmark::State& state) {
     options.force_sampling.fraction = 0.1;
     options.force_sampling.unit = ForceSampleUnit::kAtom;
   }
-  DeviceTraffic traffic;
-  ForceStepMakers steps;
-  steps.f32 = [&traffic](const StepModel& model, int /*device*/, std::string* /*error*/) {
-    return MakeIdleForceStep<float>(model, &traffic);
-  };
   Split split;
   split.train.resize(data.num_structures());
   std::iota(split.train.begin(), split.train.end(), 0);
@@ -118,7 +115,7 @@ void BM_HostOfForceStep(benchmark::State& state) {
   trainer.mode = RunMode::kOverwrite;
   trainer.stop.max_epochs = batch < 1024 ? 10 : 60;  // so that the start and the end of a run are a small part
   int64_t num_steps = 0;
-  traffic = {};
+  *traffic = {};
   for (auto _ : state) {
     const auto result = Train(*task, split, trainer, Temporary(), {});
     CHECK(result.ok()) << result.status();
@@ -127,13 +124,22 @@ void BM_HostOfForceStep(benchmark::State& state) {
   int64_t atoms = 0;
   for (int64_t s = 0; s < data.num_structures(); ++s) atoms += data.num_atoms(s);
   state.SetItemsProcessed(state.iterations() * trainer.stop.max_epochs * atoms);
-  const auto of_step = [&](int64_t count) { return static_cast<double>(count) / static_cast<double>(num_steps); };
   state.counters["us_step"] = benchmark::Counter(1e-6 * static_cast<double>(num_steps),
                                                  benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
-  state.counters["launches"] = of_step(traffic.launches);
-  state.counters["copies"] = of_step(traffic.uploads + traffic.downloads);
-  state.counters["kB_up"] = 1e-3 * of_step(traffic.upload_bytes);
-  state.counters["kB_down"] = 1e-3 * of_step(traffic.download_bytes);
+  if (traffic->launches == 0) return;
+  const auto of_step = [&](int64_t count) { return static_cast<double>(count) / static_cast<double>(num_steps); };
+  state.counters["launches"] = of_step(traffic->launches);
+  state.counters["copies"] = of_step(traffic->uploads + traffic->downloads);
+  state.counters["kB_up"] = 1e-3 * of_step(traffic->upload_bytes);
+  state.counters["kB_down"] = 1e-3 * of_step(traffic->download_bytes);
+}
+void BM_HostOfForceStep(benchmark::State& state) {
+  DeviceTraffic traffic;
+  ForceStepMakers steps;
+  steps.f32 = [&traffic](const StepModel& model, int /*device*/, std::string* /*error*/) {
+    return MakeIdleForceStep<float>(model, &traffic);
+  };
+  TrainOn(steps, &traffic, state);
 }
 BENCHMARK(BM_HostOfForceStep)
     ->ArgNames({"atoms", "batch", "stress", "sample", "workers"})
@@ -144,6 +150,21 @@ BENCHMARK(BM_HostOfForceStep)
     ->Args({10, 1024, 1, 0, 0})
     ->Args({10, 1024, 0, 1, 0})
     ->Args({10, 1024, 0, 0, 1})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+void BM_ForceTrainingOnGpu(benchmark::State& state) {
+  if (NumCudaGpus() == 0) return state.SkipWithError("there is no GPU");
+  DeviceTraffic traffic;
+  TrainOn({}, &traffic, state);
+}
+BENCHMARK(BM_ForceTrainingOnGpu)
+    ->ArgNames({"atoms", "batch", "stress", "sample", "workers"})
+    ->Args({10, 8, 0, 0, 0})
+    ->Args({10, 64, 0, 0, 0})
+    ->Args({10, 1024, 0, 0, 0})
+    ->Args({30, 64, 0, 0, 0})
+    ->Args({30, 1024, 0, 0, 0})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 

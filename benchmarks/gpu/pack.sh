@@ -15,7 +15,8 @@ cd "$(dirname "$0")/../.."
 tests=(lib/task/device_events_test lib/task/eager_evaluation_test lib/task/eager_gradients_test lib/task/torch_facts_test
   lib/distributed/nccl_sums_test lib/kge/training/kge_task_test lib/kge/training/device_ranks_test
   lib/potential/training/eager_losses_test lib/potential/training/device_force_kernel_test
-  lib/ranking/device_rank_counter_test benchmarks/gpu_force_benchmark)
+  lib/potential/training/device_force_task_test
+  lib/ranking/device_rank_counter_test benchmarks/gpu_force_benchmark benchmarks/force_host_benchmark)
 tools=(featurize cache-neighbors train evaluate)
 targets=()
 for tool in "${tools[@]}"; do targets+=("//tools/$tool"); done

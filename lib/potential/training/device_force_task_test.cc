@@ -1,5 +1,6 @@
 // A task whose steps a device does, from batches that name structures only: here the device is the host, by the kernels
-// of GPUs. Whatever is asked of the task, it answers as one whose steps are done by the kernels of processors.
+// of GPUs, and a GPU as well where there is one. Whatever is asked of the task, it answers as one whose steps are done
+// by the kernels of processors.
 
 #include <cmath>
 #include <cstring>
@@ -91,8 +92,16 @@ absl::StatusOr<std::unique_ptr<ForceTask>> Create(const AtomicData& data, Atomis
   return ForceTask::Create(data, options, train, steps);
 }
 
-std::unique_ptr<ForceTask> OnDevice(const AtomicData& data, const AtomisticTaskOptions& options) {
-  absl::StatusOr<std::unique_ptr<ForceTask>> task = Create(data, options, HostSteps());
+// The devices that there are.
+std::vector<ForceStepMakers> AllSteps() {
+  std::vector<ForceStepMakers> steps = {HostSteps()};
+  if (NumCudaGpus() > 0) steps.emplace_back();
+  return steps;
+}
+
+std::unique_ptr<ForceTask> OnDevice(const AtomicData& data, const AtomisticTaskOptions& options,
+                                    const ForceStepMakers& steps = HostSteps()) {
+  absl::StatusOr<std::unique_ptr<ForceTask>> task = Create(data, options, steps);
   EXPECT_TRUE(task.ok()) << task.status();
   return *std::move(task);
 }
@@ -175,27 +184,32 @@ Outcome StepOf(ForceTask* task, const NamedTensors& batch) {
   return outcome;
 }
 
+void ExpectNear(const Outcome& found, const Outcome& expected) {
+  const auto near = [](double a, double b) { EXPECT_NEAR(a, b, kRounding * std::max(1.0, std::abs(b))); };
+  for (size_t t = 0; t < expected.gradients.size(); ++t) {
+    near(found.sums.sum[t], expected.sums.sum[t]);
+    EXPECT_EQ(found.sums.count[t], expected.sums.count[t]);
+    double largest = 0;
+    for (const double g : expected.gradients[t]) largest = std::max(largest, std::abs(g));
+    for (size_t i = 0; i < expected.gradients[t].size(); ++i) {
+      ASSERT_NEAR(found.gradients[t][i], expected.gradients[t][i], kRounding * largest) << t << ", " << i;
+    }
+  }
+  for (size_t i = 0; i < expected.metrics.size(); ++i) near(found.metrics[i], expected.metrics[i]);
+}
+
 TEST(DeviceForceTaskTest, StepsAreThoseOfProcessors) {
   const AtomicData data = Mixed();
-  for (const AtomisticTaskOptions& options : AllOptions()) {
-    const std::unique_ptr<ForceTask> device = OnDevice(data, options), host = OnProcessors(data, options);
-    NamedTensors batch;  // the memory of the batch before
-    for (const int epoch : {0, 1, -1}) {
-      for (ForceTask* task : {device.get(), host.get()}) task->StartEpoch(std::max(epoch, 0), epoch >= 0);
-      for (const std::vector<int64_t>& examples : {std::vector<int64_t>{7}, kExamples, {1, 4}, {2, 3}}) {
-        ASSERT_TRUE(device->MakeBatch(examples, &batch).ok());
-        const Outcome found = StepOf(device.get(), batch), expected = StepOf(host.get(), BatchOf(*host, examples));
-        const auto near = [](double a, double b) { EXPECT_NEAR(a, b, kRounding * std::max(1.0, std::abs(b))); };
-        for (size_t t = 0; t < expected.gradients.size(); ++t) {
-          near(found.sums.sum[t], expected.sums.sum[t]);
-          EXPECT_EQ(found.sums.count[t], expected.sums.count[t]);
-          double largest = 0;
-          for (const double g : expected.gradients[t]) largest = std::max(largest, std::abs(g));
-          for (size_t i = 0; i < expected.gradients[t].size(); ++i) {
-            ASSERT_NEAR(found.gradients[t][i], expected.gradients[t][i], kRounding * largest) << t << ", " << i;
-          }
+  for (const ForceStepMakers& steps : AllSteps()) {
+    for (const AtomisticTaskOptions& options : AllOptions()) {
+      const std::unique_ptr<ForceTask> device = OnDevice(data, options, steps), host = OnProcessors(data, options);
+      NamedTensors batch;  // the memory of the batch before
+      for (const int epoch : {0, 1, -1}) {
+        for (ForceTask* task : {device.get(), host.get()}) task->StartEpoch(std::max(epoch, 0), epoch >= 0);
+        for (const std::vector<int64_t>& examples : {std::vector<int64_t>{7}, kExamples, {1, 4}, {2, 3}}) {
+          ASSERT_TRUE(device->MakeBatch(examples, &batch).ok());
+          ExpectNear(StepOf(device.get(), batch), StepOf(host.get(), BatchOf(*host, examples)));
         }
-        for (size_t i = 0; i < expected.metrics.size(); ++i) near(found.metrics[i], expected.metrics[i]);
       }
     }
   }
