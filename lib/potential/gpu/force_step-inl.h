@@ -194,6 +194,7 @@ class ForceStepOn : public ForceStep<T> {
     target_.Upload(target);
     weight_.Upload(weight);
     energy_weight_.Upload(energy_weight);
+    if (!model_.loss.stress) return;
     volume_.Upload(volume);
     reference_stress_.Upload(stress);
     has_stress_.Upload(has_stress);
