@@ -8,7 +8,7 @@
 
 #include <cstdint>
 #include <string>
-#include <type_traits>
+#include <vector>
 
 #include "lib/gpu/block.h"
 
@@ -59,6 +59,11 @@ class CudaBackend {
     max_shared_bytes_ = value;
   }
   ~CudaBackend() {
+    for (Side& side : sides_) {
+      if (side.done != nullptr) cudaEventDestroy(side.done);
+      if (side.stream != nullptr) cudaStreamDestroy(side.stream);
+    }
+    if (begin_sides_ != nullptr) cudaEventDestroy(begin_sides_);
     if (stream_ != nullptr) cudaStreamDestroy(stream_);
   }
   CudaBackend(const CudaBackend&) = delete;
@@ -121,11 +126,47 @@ class CudaBackend {
     Check(cudaGetLastError(), "a launch");
   }
 
+  // Kernels of a small batch leave most of a GPU idle, and take about as long as their longest thread.
+  template <typename Work>
+  void SideBySide(int count, const Work& work) {
+    if (count == 0 || !Begin()) return;
+    while (static_cast<int>(sides_.size()) < count - 1 && AddSide()) {
+    }
+    if (!error_.empty()) return;
+    const cudaStream_t stream = stream_;
+    if (count > 1) Check(cudaEventRecord(begin_sides_, stream), "an event");
+    for (int k = 1; k < count; ++k) {
+      const Side& side = sides_[k - 1];
+      Check(cudaStreamWaitEvent(side.stream, begin_sides_, 0), "an event");
+      stream_ = side.stream;
+      work(k);
+      Check(cudaEventRecord(side.done, side.stream), "an event");
+    }
+    stream_ = stream;
+    work(0);
+    for (int k = 1; k < count; ++k) Check(cudaStreamWaitEvent(stream, sides_[k - 1].done, 0), "an event");
+  }
+
   int64_t max_shared_bytes() const { return max_shared_bytes_; }
   int64_t num_processors() const { return num_processors_; }
   std::string error() const { return error_; }
 
  private:
+  // Where work runs beside that of stream_.
+  struct Side {
+    cudaStream_t stream = nullptr;
+    cudaEvent_t done = nullptr;
+  };
+
+  // Returns false after an error.
+  bool AddSide() {
+    if (begin_sides_ == nullptr) Check(cudaEventCreateWithFlags(&begin_sides_, cudaEventDisableTiming), "an event");
+    sides_.emplace_back();
+    Check(cudaStreamCreateWithFlags(&sides_.back().stream, cudaStreamNonBlocking), "cudaStreamCreate");
+    Check(cudaEventCreateWithFlags(&sides_.back().done, cudaEventDisableTiming), "an event");
+    return error_.empty();
+  }
+
   // CUDA's current device is one for each thread, and threads of a pool may take turns. False after an error.
   bool Begin() {
     if (!error_.empty()) return false;
@@ -139,6 +180,8 @@ class CudaBackend {
 
   const int device_;
   cudaStream_t stream_ = nullptr;
+  cudaEvent_t begin_sides_ = nullptr;
+  std::vector<Side> sides_;
   int64_t num_processors_ = 1, max_shared_bytes_ = 48 << 10;
   std::string error_;
 };

@@ -54,6 +54,13 @@ class HostBackend {
     Free(shared);
   }
 
+  // Calls work(k) for k in [0, count). What these queue may run at once and in any order, so it must not need each
+  // other; it runs after all earlier work and before all later.
+  template <typename Work>
+  void SideBySide(int count, const Work& work) {
+    for (int k = count - 1; k >= 0; --k) work(k);
+  }
+
   // The most bytes of shared memory that a block can have.
   int64_t max_shared_bytes() const { return 200 << 10; }
   // How many blocks of a kernel it takes to fill the device, roughly.

@@ -55,14 +55,18 @@ void WithAngularOrder(int order, bool weighted, const Launch& launch) {
   for (int half = 0; half < (weighted ? 2 : 1); ++half) launch(Constant<kOrder>(), Constant<1>(), half);
 }
 
-// Calls launch(order, halves, input) for all sets. Orders above kHighestUnrolledOrder come as kAnyOrder.
+// Calls launch(order, halves, input) for set s. Orders above kHighestUnrolledOrder come as kAnyOrder.
+template <typename T, typename Launch>
+void WithAngularSet(const DescriptorTables<T>& tables, const PairSlots<T>& pairs, int s, const Launch& launch) {
+  WithAngularOrder<T>(tables.set[s].order, tables.weighted, [&](auto order, auto halves, int half) {
+    launch(order, halves, AngularInput<T>{tables.set[s], pairs, pairs.angular_count[s], tables.num_features, half});
+  });
+}
+
+// The same for all sets.
 template <typename T, typename Launch>
 void ForEachAngularSet(const DescriptorTables<T>& tables, const PairSlots<T>& pairs, const Launch& launch) {
-  for (int s = 0; s < tables.num_sets; ++s) {
-    WithAngularOrder<T>(tables.set[s].order, tables.weighted, [&](auto order, auto halves, int half) {
-      launch(order, halves, AngularInput<T>{tables.set[s], pairs, pairs.angular_count[s], tables.num_features, half});
-    });
-  }
+  for (int s = 0; s < tables.num_sets; ++s) WithAngularSet(tables, pairs, s, launch);
 }
 
 // Computes features, [A, F], and moments, [num_moments, A].
@@ -109,17 +113,21 @@ void ComputeStrainGradients(Backend* backend, const PairSlots<T>& pairs, const i
   backend->ForEach(n, PairStrainGradients<T>{pairs, atoms, {slope_x, slope_y, slope_z}, strain});
 }
 
-// Computes the rows of `tangents`, [A, F], of the atoms.
+// Computes the rows of `tangents`, [A, F], of the atoms. Radial features and the sets have columns of their own.
 template <typename T, typename Backend>
 void ComputeTangents(Backend* backend, const DescriptorTables<T>& tables, const PairSlots<T>& pairs,
                      const int32_t* atoms, int64_t n, const T* moments, const Motion<T>& motion, T* tangents) {
-  WithRadialSize(tables.radial.order, tables.weighted, [&](auto size, auto halves) {
-    backend->ForEach(n, RadialTangents<T, decltype(size)::value, decltype(halves)::value>{
-                            tables.radial, pairs, tables.num_features, atoms, motion, tangents});
-  });
-  ForEachAngularSet(tables, pairs, [&](auto order, auto halves, const AngularInput<T>& in) {
-    backend->ForEach(
-        n, AngularTangents<T, decltype(order)::value, decltype(halves)::value>{in, atoms, moments, motion, tangents});
+  backend->SideBySide(1 + tables.num_sets, [&](int part) {
+    if (part < tables.num_sets) {
+      return WithAngularSet(tables, pairs, part, [&](auto order, auto halves, const AngularInput<T>& in) {
+        backend->ForEach(n, AngularTangents<T, decltype(order)::value, decltype(halves)::value>{in, atoms, moments,
+                                                                                                motion, tangents});
+      });
+    }
+    WithRadialSize(tables.radial.order, tables.weighted, [&](auto size, auto halves) {
+      backend->ForEach(n, RadialTangents<T, decltype(size)::value, decltype(halves)::value>{
+                              tables.radial, pairs, tables.num_features, atoms, motion, tangents});
+    });
   });
 }
 

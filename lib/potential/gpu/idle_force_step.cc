@@ -38,6 +38,10 @@ class IdleBackend {
   void ForEachBlock(int64_t blocks, int64_t /*shared_bytes*/, const Body& /*body*/) {
     traffic_.launches += blocks > 0;
   }
+  template <typename Work>
+  void SideBySide(int count, const Work& work) {
+    for (int k = 0; k < count; ++k) work(k);
+  }
   void Clear(void* device, int64_t bytes) { std::memset(device, 0, bytes); }
   int64_t max_shared_bytes() const { return 227 << 10; }  // of an H100, so that networks are cut as there
   int64_t num_processors() const { return 132; }
