@@ -21,6 +21,8 @@ class NameIds {
 
   // Returns the id of a name or else of a label. INVALID_ARGUMENT: the text is neither, or a label of several.
   absl::StatusOr<int32_t> Find(absl::string_view name) const;
+  // True for a name or a label, even one of several.
+  bool Has(absl::string_view name) const { return ids_.contains(name) || labels_.contains(name); }
 
  private:
   const absl::string_view what_;

@@ -19,6 +19,8 @@ TEST(NameIdsTest, NamesBeforeLabels) {
   EXPECT_EQ(*ids.Find("iron"), 0);
   EXPECT_THAT(std::string(ids.Find("lead").status().message()), HasSubstr("several entities have the label \"lead\""));
   EXPECT_THAT(std::string(ids.Find("").status().message()), HasSubstr("no entity is called \"\""));
+  for (const char* known : {"Q1", "iron", "lead"}) EXPECT_TRUE(ids.Has(known)) << known;
+  EXPECT_FALSE(ids.Has("Q5"));
   const std::vector<std::string> none;
   const NameIds relations("relation", names, none);
   EXPECT_THAT(std::string(relations.Find("iron").status().message()), HasSubstr("no relation is called \"iron\""));

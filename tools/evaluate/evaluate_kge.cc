@@ -53,6 +53,7 @@
 #include "tools/evaluate/kge_outputs.h"
 #include "tools/evaluate/model_calibration.h"
 #include "tools/evaluate/models.h"
+#include "tools/evaluate/new_entities.h"
 #include "tools/evaluate/shards.h"
 
 DEFINE_string(split, "test", "Knowledge graphs: triples to rank: test, valid or train.");
@@ -86,7 +87,7 @@ DEFINE_int64(
     "Knowledge graphs: of the image, for a model of TiePin or PyKEEN whose shapes leave it open. 0: they tell.");
 DEFINE_string(output_model, "",
               "Knowledge graphs: write the model, of TiePin or PyKEEN, as a file of ours (kind kge/1), or the one with "
-              "the probabilities of --calibrate.");
+              "the probabilities of --calibrate or the entities of --new_triples.");
 DEFINE_string(export_embeddings, "",
               "Knowledge graphs: write the model's embeddings with their names to this file, .tsv or .safetensors.");
 
@@ -117,6 +118,7 @@ absl::Status CheckFlags(const EvaluateShard& shard) {
     return absl::InvalidArgumentError(absl::StrCat("--min_mrr=", FLAGS_min_mrr, ": expected a number from 0 to 1"));
   }
   RETURN_IF_ERROR(CheckCalibrationFlags());
+  RETURN_IF_ERROR(CheckNewEntityFlags(FLAGS_output_model));
   RETURN_IF_ERROR(RefuseFlagsFor(FlagDomain::kPotentials, "with a knowledge-graph model"));
   if (Calibrates()) {
     return RefuseFlags(
@@ -229,50 +231,6 @@ absl::Status Predict(const KgeModels& models, const std::optional<ModelCalibrati
   return absl::OkStatus();
 }
 
-// Returns how many targets metrics among candidates leave out; "" if there are none.
-std::string OutsideNote(absl::Span<const RankingRow> rows) {
-  int64_t outside = 0;
-  std::vector<std::string> parts;
-  for (const RankingRow& row : rows) {
-    if (row.grouping != "all" || row.direction == "both" || row.among.outside == 0) continue;
-    outside += row.among.outside;
-    parts.push_back(absl::StrCat(row.among.outside, " of ", row.sums.count, " ", row.direction, "s"));
-  }
-  if (outside == 0) return "";
-  return absl::StrCat(absl::StrJoin(parts, " and "),
-                      " are no candidates themselves: they are left out of the metrics among candidates (column "
-                      "among_outside), which therefore are of fewer queries than the others");
-}
-
-// Returns remarks that readers of the numbers need; they go to standard error and into the report.
-std::vector<std::string> Notes(const KgeEvaluation& evaluation) {
-  std::vector<std::string> notes;
-  const RankTriplesOptions& options = evaluation.options;
-  if (options.convention != RankingConvention::kStandard) notes.push_back(ConventionNote(options.convention));
-  if (options.convention == RankingConvention::kStandard && evaluation.ranks.head.empty() &&
-      options.direction == RankingDirection::kAuto) {
-    notes.push_back(
-        "tails alone are ranked: the model has no inverse relations (--direction=both scores all heads, slowly)");
-  }
-  if (options.convention == RankingConvention::kStandard && options.filter != RankingFilter::kAll) {
-    notes.push_back(absl::StrCat("--filter=", RankingFilterName(options.filter),
-                                 ": targets are also compared with known triples of other splits"));
-  }
-  int64_t nan = 0, count = 0;
-  for (const RankingRow& row : evaluation.rows) {
-    if (row.grouping != "all" || row.direction == "both") continue;
-    nan += row.sums.nan;
-    count += row.sums.count;
-  }
-  if (nan > 0) {
-    notes.push_back(absl::StrCat(
-        nan, " of ", count, " targets have NaN as score: ",
-        options.convention == RankingConvention::kStandard ? "they rank last" : "the convention favors them"));
-  }
-  if (std::string note = OutsideNote(evaluation.rows); !note.empty()) notes.push_back(std::move(note));
-  return notes;
-}
-
 // Measures the probabilities of a model that has them on the triples and sides that are ranked.
 absl::Status Measure(const ModelCalibration& calibration, const TrainedKge& model, const KgeScorer& scorer,
                      const KnowledgeGraph& graph, bool heads, KgeEvaluation* evaluation) {
@@ -337,7 +295,7 @@ absl::Status Judge(const ToolRun& run, const std::vector<std::string>& inputs, c
   const RankingGroups groups = {RelationCategories(graph.train, graph.num_relations()), graph.relations};
   evaluation.rows =
       ComputeRankingRows(SplitTriples(graph, options.split), evaluation.ranks, evaluation.hits_at, groups);
-  evaluation.notes = Notes(evaluation);
+  evaluation.notes = EvaluationNotes(evaluation);
   if (!evaluation.ranks.candidates.empty()) {
     PrintMessage(absl::StrCat("also ranked: ", evaluation.ranks.candidates));
   }
@@ -393,19 +351,21 @@ absl::Status EvaluateKge(const ToolRun& run) {
         "kg.ranks/1; see evaluate --help");
   }
   std::optional<KnowledgeGraph> graph;
-  ASSIGN_OR_RETURN(const KgeModels models,
-                   ReadKgeModels(run, FLAGS_embedding_height, Calibrates() ? "" : FLAGS_output_model, &graph));
+  const bool writes_theirs = !Calibrates() && !AddsEntities();
+  ASSIGN_OR_RETURN(KgeModels models,
+                   ReadKgeModels(run, FLAGS_embedding_height, writes_theirs ? FLAGS_output_model : "", &graph));
   const TrainedKge& model = models.first();
-  if (!graph.has_value() && !Calibrates()) {
-    RETURN_IF_ERROR(RefuseFlags("with a model of ours and no --calibrate", {"output_model"}));
+  if (!graph.has_value() && writes_theirs) {
+    RETURN_IF_ERROR(RefuseFlags("with a model of ours and neither --calibrate nor --new_triples", {"output_model"}));
   }
   for (size_t m = 0; m < models.models.size(); ++m) {
     WarnOfUnfinishedRun(models.paths[m], models.models[m].metadata);
     SayIfOfSubset(models.paths[m], models.models[m].metadata);
   }
   if (models.is_ensemble()) {
-    RETURN_IF_ERROR(RefuseFlags("with several models, whose scores are standardized and added up",
-                                {"export_embeddings", "probabilities", "calibrate", "base_rate", "false_answers"}));
+    RETURN_IF_ERROR(
+        RefuseFlags("with several models, whose scores are standardized and added up",
+                    {"export_embeddings", "probabilities", "calibrate", "base_rate", "false_answers", "output_model"}));
   }
   if (exports) {
     if (run.args.size() == 1) {
@@ -426,9 +386,14 @@ absl::Status EvaluateKge(const ToolRun& run) {
     RETURN_IF_ERROR(RefuseTextTriples(run.args[1]));
     ASSIGN_OR_RETURN(graph, ReadTriples(run.args[1]));
   }
+  if (AddsEntities()) {
+    if (!more.empty()) return absl::InvalidArgumentError(absl::StrCat(more[0], ": has no effect with --new_triples"));
+    RETURN_IF_ERROR(AddNewEntities(run, &models, &*graph));
+  }
   if (const absl::Status status = CheckSameVocabulary(model, *graph); !status.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(run.args[1], ": ", status.message()));
   }
+  if (WritesNewEntities(FLAGS_output_model)) return WriteNewEntities(run, FLAGS_output_model, models, *graph);
   std::optional<KnownTails> known;
   if (!more.empty() && !ranked) {
     ASSIGN_OR_RETURN(known, ReadKnownTails(more[0], *graph));
@@ -469,6 +434,7 @@ absl::Status EvaluateKge(const ToolRun& run) {
   ASSIGN_OR_RETURN(evaluation.hits_at, HitsFromFlag());
   if (!FLAGS_output_dir.empty()) RETURN_IF_ERROR(MakeDirectories(FLAGS_output_dir));
   std::vector<std::string> inputs = {run.args[1]};
+  if (AddsEntities()) inputs.push_back(NewTriplesFile());
   if (ranked) {
     RETURN_IF_ERROR(RefuseFlags("on ranks, which are made already",
                                 {"shard", "split", "filter", "direction", "ranking_convention", "device", "candidates",

@@ -1,9 +1,11 @@
 #include "tools/evaluate/kge_outputs.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/file.h"
@@ -75,6 +77,9 @@ HtmlTable Facts(const KgeModels& models, const KnowledgeGraph& graph, const KgeE
     table.rows.push_back({"trained with", absl::StrCat("loss ", kKgeLossNames.Name(options.loss))});
   }
   table.rows.push_back({"entities", absl::StrCat(graph.num_entities())});
+  if (const auto found = models.first().metadata.find("new_entities"); found != models.first().metadata.end()) {
+    table.rows.push_back({"of these, folded in after training", found->second});
+  }
   table.rows.push_back(
       {"relations",
        absl::StrCat(graph.num_relations(), models.first().names.inverse_relations ? ", and their inverses" : "")});
@@ -116,7 +121,50 @@ absl::Status AddProbabilities(const KgeEvaluation& evaluation, HtmlReport* html)
   return absl::OkStatus();
 }
 
+// Returns how many targets metrics among candidates leave out; "" if there are none.
+std::string OutsideNote(absl::Span<const RankingRow> rows) {
+  int64_t outside = 0;
+  std::vector<std::string> parts;
+  for (const RankingRow& row : rows) {
+    if (row.grouping != "all" || row.direction == "both" || row.among.outside == 0) continue;
+    outside += row.among.outside;
+    parts.push_back(absl::StrCat(row.among.outside, " of ", row.sums.count, " ", row.direction, "s"));
+  }
+  if (outside == 0) return "";
+  return absl::StrCat(absl::StrJoin(parts, " and "),
+                      " are no candidates themselves: they are left out of the metrics among candidates (column "
+                      "among_outside), which therefore are of fewer queries than the others");
+}
+
 }  // namespace
+
+std::vector<std::string> EvaluationNotes(const KgeEvaluation& evaluation) {
+  std::vector<std::string> notes;
+  const RankTriplesOptions& options = evaluation.options;
+  if (options.convention != RankingConvention::kStandard) notes.push_back(ConventionNote(options.convention));
+  if (options.convention == RankingConvention::kStandard && evaluation.ranks.head.empty() &&
+      options.direction == RankingDirection::kAuto) {
+    notes.push_back(
+        "tails alone are ranked: the model has no inverse relations (--direction=both scores all heads, slowly)");
+  }
+  if (options.convention == RankingConvention::kStandard && options.filter != RankingFilter::kAll) {
+    notes.push_back(absl::StrCat("--filter=", RankingFilterName(options.filter),
+                                 ": targets are also compared with known triples of other splits"));
+  }
+  int64_t nan = 0, count = 0;
+  for (const RankingRow& row : evaluation.rows) {
+    if (row.grouping != "all" || row.direction == "both") continue;
+    nan += row.sums.nan;
+    count += row.sums.count;
+  }
+  if (nan > 0) {
+    notes.push_back(absl::StrCat(
+        nan, " of ", count, " targets have NaN as score: ",
+        options.convention == RankingConvention::kStandard ? "they rank last" : "the convention favors them"));
+  }
+  if (std::string note = OutsideNote(evaluation.rows); !note.empty()) notes.push_back(std::move(note));
+  return notes;
+}
 
 std::string MetricsTable(const KgeEvaluation& evaluation, absl::Span<const RankingRow> rows) {
   const std::string table = RankingRowsToTsv(rows, evaluation.hits_at);

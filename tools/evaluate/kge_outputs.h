@@ -31,6 +31,9 @@ struct KgeEvaluation {
   std::string about_probabilities;                   // "platt, at a base rate of 0.5 among all entities"
 };
 
+// Returns remarks that readers of the numbers need; they go to standard error and into the report.
+std::vector<std::string> EvaluationNotes(const KgeEvaluation& evaluation);
+
 // Writes metrics.tsv, ranks.tsv, ranks.safetensors and report.html into an existing directory. inputs: files of triples
 // or ranks.
 absl::Status WriteKgeOutputs(const std::string& directory, const ToolRun& run, const std::vector<std::string>& inputs,

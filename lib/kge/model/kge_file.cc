@@ -141,6 +141,9 @@ const Schema& KgeSchema() {
           {"valid_sha256", false, "of those that chose the best epoch; so test_sha256, of those that were kept"},
           {"imported_from", false, "TiePin or PyKEEN: the project that trained it"},
           {"init_from", false, "the model that training started from, and its SHA-256"},
+          {"new_entities", false,
+           "how many of the last entities were folded in after training (evaluate --new_triples); so "
+           "new_entities_command and new_entities_inputs of the last time"},
           {"calibration", false,
            "platt or isotonic: how probabilities were fitted; so calibration_base_rate, calibration_triples (their "
            "hash, as "

@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# evaluate --new_triples as users run it: an element that training did not see is folded in and asked about.
+set -uo pipefail
+evaluate=$PWD/tools/evaluate/evaluate
+featurize=$PWD/tools/featurize/featurize
+train=$PWD/tools/train/train
+elements=$PWD/data/elements
+. tools/common/tool_test.sh
+cd "$TEST_TMPDIR" || exit 1
+
+# Hafnium is hidden. Two thirds of its triples are for folding it in, the others are the test.
+grep -hP '(^|\t)Hf(\t|$)' "$elements"/{train,valid,test}.txt > hafnium.txt
+awk 'NR % 3 != 0' hafnium.txt > new.txt
+awk 'NR % 3 == 0' hafnium.txt > test.txt
+grep -vP '(^|\t)Hf(\t|$)' "$elements/train.txt" > train.txt
+grep -vP '(^|\t)Hf(\t|$)' "$elements/valid.txt" > valid.txt
+grep -vP '(^|\t)Hf(\t|$)' "$elements/test.txt" > others.txt
+$featurize --output=known.safetensors --train=train.txt --valid=valid.txt --test=others.txt 2> log ||
+  fail "featurize: $(cat log)"
+$featurize --output=asked.safetensors train.txt valid.txt test.txt 2> log || fail "featurize: $(cat log)"
+for model in complex distmult; do
+  $train --check_gradient=false --kge_model=$model --embedding_dim=64 --max_epochs=40 --threads=1 \
+    --output_dir=$model known.safetensors > log 2>&1 || fail "train: $(cat log)"
+done
+model=complex/best.safetensors
+# value DIRECTION FILE: its MRR.
+value() { awk -F'\t' -v d="$1" '$1 == "all" && $3 == d { print $6 }' "$2"; }
+above() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > b) }'; }
+
+# Questions about hafnium are answered, with the same bits for any number of threads. By chance an MRR is 0.02.
+succeeds $evaluate --threads=1 --new_triples=new.txt $model asked.safetensors && mv stdout one.tsv
+expect_line "new.txt: 1 new entity with $(wc -l < new.txt) triples" log
+expect_no_line 'warning' log
+above "$(value both one.tsv)" 0.5 || fail "MRR of a new entity: $(cat one.tsv)"
+$evaluate --threads=2 --new_triples=new.txt $model asked.safetensors 2> log | cmp - one.tsv || fail "threads differ"
+# Those about others lose little.
+succeeds $evaluate $model known.safetensors && mv stdout before.tsv
+succeeds $evaluate --new_triples=new.txt $model known.safetensors && mv stdout after.tsv
+above "$(value both after.tsv)" "$(awk -v x="$(value both before.tsv)" 'BEGIN { print x - 0.05 }')" ||
+  fail "a new entity crowds out others: $(cat before.tsv after.tsv)"
+# Several models, predictions and reports have it, too, and its triples are known answers.
+succeeds $evaluate --new_triples=new.txt $model,distmult/best.safetensors asked.safetensors
+printf 'Hf\tin_period\t?\nTi\telement_below\t?\n' > queries.tsv
+succeeds $evaluate --new_triples=new.txt --queries=queries.tsv --top_k=3 $model known.safetensors
+expect_line '^1	tail	.*	Hf	in_period' stdout
+[ "$(wc -l < stdout)" = 7 ] || fail "answers: $(cat stdout)"
+first=$(grep -P '^Hf\t' new.txt | head -n 1 | cut -f 2)
+printf 'Hf\t%s\t?\n' "$first" > first.tsv
+succeeds $evaluate --new_triples=new.txt --queries=first.tsv --top_k=300 $model known.safetensors
+expect_line '	train$' stdout
+cp stdout keep.tsv
+succeeds $evaluate --new_triples=new.txt --queries=first.tsv --top_k=300 --known=drop $model known.safetensors
+expect_no_line '	train$' stdout
+succeeds $evaluate --new_triples=new.txt --candidates=seen --per_relation --output_dir=out $model asked.safetensors
+expect_line 'folded in after training' out/report.html
+expect_text new.txt out/ranks.safetensors
+
+# A model that is written answers as it did when it was folded in, and can be grown, judged and gone on with.
+succeeds $evaluate --new_triples=new.txt --output_model=grown.safetensors --output_triples=grown_g.safetensors \
+  $model asked.safetensors
+expect_line 'wrote grown_g.safetensors' log
+[ ! -s stdout ] || fail "something is evaluated: $(cat stdout)"
+succeeds $evaluate grown.safetensors grown_g.safetensors
+cmp stdout one.tsv || fail "the written model ranks otherwise: $(cat stdout one.tsv)"
+expect_no_line 'warning' log
+expect_text new_entities_command grown.safetensors
+succeeds $train --init_from=grown.safetensors --check_gradient=false --kge_model=complex --embedding_dim=64 \
+  --max_epochs=1 --threads=1 --output_dir=more grown_g.safetensors
+printf 'Xx\tin_period\tperiod_6\nXx\telement_right\tHf\nXx\telement_right\tHf\n' > xx.txt
+succeeds $evaluate --new_triples=xx.txt --output_model=twice.safetensors grown.safetensors grown_g.safetensors
+expect_line 'xx.txt: 1 new entity with 2 triples; 1 more repeat one' log
+refuses 'the model was trained with other names' $evaluate grown.safetensors known.safetensors
+
+# What cannot be is refused, and leaves nothing.
+grown="$evaluate --output_model=no.safetensors $model known.safetensors"
+bad() { printf '%b' "$2" > bad.txt && makes_nothing no.safetensors "$1" $grown --new_triples=bad.txt; }
+bad 'bad.txt:1: .*knows both "Ti" and "Zr"' 'Ti\telement_below\tZr\n'
+bad 'bad.txt:2: .*knows neither "Xx" nor "Yy"' 'Xx\tin_period\tperiod_6\nXx\telement_below\tYy\n'
+bad 'bad.txt:1: .*"is_below"' 'Xx\tis_below\tTi\n'
+bad 'bad.txt: no triples' ''
+makes_nothing no.safetensors 'a validation or test triple' $evaluate --output_model=no.safetensors $model \
+  asked.safetensors --new_triples=hafnium.txt
+printf 'Xx\tin_period\tperiod_6\n' > xx2.txt
+expect_error 1 '"Hf" is not in the model, and xx2.txt has no triple' $evaluate --new_triples=xx2.txt $model \
+  asked.safetensors
+expect_error 1 'expected a file' $evaluate --new_triples=- $model known.safetensors
+expect_error 1 'output_triples has no effect without --new_triples' $evaluate --output_triples=t $model \
+  known.safetensors
+for flag in calibrate=platt "shard=1/2 --output_dir=parts" export_embeddings=e.tsv list_types; do
+  expect_error 1 "${flag%%=*} has no effect with --new_triples" $evaluate --new_triples=new.txt --$flag $model \
+    known.safetensors
+done
+for flag in queries=queries.tsv split=valid min_mrr=0.5; do
+  expect_error 1 "${flag%%=*} has no effect where --new_triples writes" $evaluate --new_triples=new.txt --$flag \
+    --output_model=no.safetensors $model known.safetensors
+done
+expect_error 1 'output_model has no effect with several models' $evaluate --new_triples=new.txt \
+  --output_model=no.safetensors $model,distmult/best.safetensors known.safetensors
+expect_error 1 'out/ranks.safetensors: has no effect with --new_triples' $evaluate --new_triples=new.txt $model \
+  asked.safetensors out/ranks.safetensors
+finish

@@ -1,0 +1,110 @@
+#include "tools/evaluate/new_entities.h"
+
+#include <gflags/gflags.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "lib/base/status_macros.h"
+#include "lib/graph/text/new_triples.h"
+#include "lib/graph/triples_file.h"
+#include "lib/kge/model/kge_file.h"
+#include "lib/kge/new_entities/fold_in.h"
+#include "lib/kge/new_entities/grown_graph.h"
+#include "lib/tensorfile/provenance.h"
+#include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/flag_domain.h"
+#include "tools/common/run/given_flags.h"
+
+DEFINE_string(new_triples, "",
+              "Knowledge graphs: text file of triples of entities that the model does not know, each with one that it "
+              "does: finds rows for them, all else fixed, and ranks or answers with them.");
+DEFINE_string(output_triples, "",
+              "Knowledge graphs: with --new_triples, write the triples with the new entities and their triples, which "
+              "go with --output_model.");
+
+namespace rutile {
+namespace {
+
+const bool for_embeddings = FlagsAreFor(FlagDomain::kEmbeddings, __FILE__);
+
+constexpr char kNumber[] = "new_entities", kCommand[] = "new_entities_command", kInputs[] = "new_entities_inputs";
+// A search that ends at a larger slope than this has not found a minimum: a slope of 1e-4 moves z, whose elements are
+// of the order of 1, by 1e-4.
+constexpr double kLargestGradient = 1e-4;
+
+}  // namespace
+
+bool AddsEntities() { return !FLAGS_new_triples.empty(); }
+
+const std::string& NewTriplesFile() { return FLAGS_new_triples; }
+
+bool WritesNewEntities(const std::string& output_model) {
+  return AddsEntities() && (!output_model.empty() || !FLAGS_output_triples.empty());
+}
+
+absl::Status CheckNewEntityFlags(const std::string& output_model) {
+  if (!AddsEntities()) return RefuseFlags("without --new_triples", {"output_triples"});
+  if (FLAGS_new_triples == "-") {
+    return absl::InvalidArgumentError("--new_triples=-: expected a file, whose hash results record");
+  }
+  RETURN_IF_ERROR(RefuseFlags("with --new_triples (write the model with --output_model, and use that)",
+                              {"calibrate", "shard", "export_embeddings", "list_types"}));
+  if (!WritesNewEntities(output_model)) return absl::OkStatus();
+  return RefuseFlags("where --new_triples writes a model or triples, of which it can be asked afterward",
+                     {"split", "filter", "direction", "ranking_convention", "device", "hits_at", "per_relation",
+                      "min_mrr", "queries", "top_k", "probabilities", "known", "candidates", "head_candidates",
+                      "tail_candidates", "output_dir", "base_rate", "false_answers"});
+}
+
+absl::Status AddNewEntities(const ToolRun& run, KgeModels* models, KnowledgeGraph* graph) {
+  ASSIGN_OR_RETURN(const NewTriples added, ReadNewTriples(FLAGS_new_triples, models->first().names));
+  absl::StatusOr<KnowledgeGraph> grown = GrowGraph(models->first().names, *graph, added);
+  if (!grown.ok()) return absl::InvalidArgumentError(absl::StrCat(run.args[1], ": ", grown.status().message()));
+  for (size_t m = 0; m < models->models.size(); ++m) {
+    TrainedKge& model = models->models[m];
+    const absl::StatusOr<FoldedRows> folded = FoldIn(model, added, *grown, ThreadsFromFlags());
+    if (!folded.ok())
+      return absl::InvalidArgumentError(absl::StrCat(models->paths[m], ": ", folded.status().message()));
+    if (!(folded->largest_gradient <= kLargestGradient)) {
+      PrintWarning(absl::StrFormat("%s: the search for rows of new entities ended at a slope of %.1e, not at 0",
+                                   models->paths[m], folded->largest_gradient));
+    }
+    int64_t before = 0;
+    if (const auto found = model.metadata.find(kNumber); found != model.metadata.end()) {
+      if (!absl::SimpleAtoi(found->second, &before)) before = 0;
+    }
+    model = GrowModel(model, added, *grown, folded->rows);
+    model.metadata[kNumber] = absl::StrCat(before + static_cast<int64_t>(added.names.size()));
+    model.metadata[kCommand] = ShellCommand(run.command);
+    ASSIGN_OR_RETURN(const Metadata made,
+                     OutputMetadata(run, KgeSchema().kind, {models->paths[m], run.args[1], FLAGS_new_triples}));
+    model.metadata[kInputs] = made.at("inputs");
+  }
+  *graph = *std::move(grown);
+  PrintMessage(absl::StrCat(
+      FLAGS_new_triples, ": ", added.names.size(), added.names.size() == 1 ? " new entity" : " new entities", " with ",
+      added.triples.size(), added.triples.size() == 1 ? " triple" : " triples",
+      added.num_repeated > 0 ? absl::StrCat("; ", added.num_repeated, " more repeat one, and do not count") : ""));
+  return absl::OkStatus();
+}
+
+absl::Status WriteNewEntities(const ToolRun& run, const std::string& output_model, const KgeModels& models,
+                              const KnowledgeGraph& graph) {
+  if (!output_model.empty()) {
+    RETURN_IF_ERROR(WriteKgeModel(output_model, models.first()));
+    PrintMessage(absl::StrCat("wrote ", output_model));
+  }
+  if (FLAGS_output_triples.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Metadata metadata,
+                   OutputMetadata(run, TriplesSchema().kind, {models.paths[0], run.args[1], FLAGS_new_triples}));
+  RETURN_IF_ERROR(WriteTriples(FLAGS_output_triples, graph, metadata));
+  PrintMessage(absl::StrCat("wrote ", FLAGS_output_triples));
+  return absl::OkStatus();
+}
+
+}  // namespace rutile
