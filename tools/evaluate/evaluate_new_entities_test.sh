@@ -38,6 +38,13 @@ succeeds $evaluate $model known.safetensors && mv stdout before.tsv
 succeeds $evaluate --new_triples=new.txt $model known.safetensors && mv stdout after.tsv
 above "$(value both after.tsv)" "$(awk -v x="$(value both before.tsv)" 'BEGIN { print x - 0.05 }')" ||
   fail "a new entity crowds out others: $(cat before.tsv after.tsv)"
+# ConvE, whose rows have biases.
+$train --check_gradient=false --kge_model=conve --embedding_dim=20 --embedding_height=4 --max_epochs=2 --threads=1 \
+  --output_dir=conve known.safetensors > log 2>&1 || fail "train: $(cat log)"
+succeeds $evaluate --threads=1 --new_triples=new.txt conve/best.safetensors asked.safetensors && mv stdout conve.tsv
+expect_no_line 'warning' log
+$evaluate --threads=2 --new_triples=new.txt conve/best.safetensors asked.safetensors 2> log | cmp - conve.tsv ||
+  fail "threads differ"
 # Several models, predictions and reports have it, too, and its triples are known answers.
 succeeds $evaluate --new_triples=new.txt $model,distmult/best.safetensors asked.safetensors
 printf 'Hf\tin_period\t?\nTi\telement_below\t?\n' > queries.tsv

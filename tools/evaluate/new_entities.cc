@@ -33,9 +33,6 @@ namespace {
 const bool for_embeddings = FlagsAreFor(FlagDomain::kEmbeddings, __FILE__);
 
 constexpr char kNumber[] = "new_entities", kCommand[] = "new_entities_command", kInputs[] = "new_entities_inputs";
-// A search that ends at a larger slope than this has not found a minimum: a slope of 1e-4 moves z, whose elements are
-// of the order of 1, by 1e-4.
-constexpr double kLargestGradient = 1e-4;
 
 }  // namespace
 
@@ -70,9 +67,10 @@ absl::Status AddNewEntities(const ToolRun& run, KgeModels* models, KnowledgeGrap
     const absl::StatusOr<FoldedRows> folded = FoldIn(model, added, *grown, ThreadsFromFlags());
     if (!folded.ok())
       return absl::InvalidArgumentError(absl::StrCat(models->paths[m], ": ", folded.status().message()));
-    if (!(folded->largest_gradient <= kLargestGradient)) {
-      PrintWarning(absl::StrFormat("%s: the search for rows of new entities ended at a slope of %.1e, not at 0",
-                                   models->paths[m], folded->largest_gradient));
+    if (folded->num_stopped > 0) {
+      PrintWarning(absl::StrFormat(
+          "%s: the search for rows was stopped for %d of %d new entities, after many steps, at slopes of up to %.1e",
+          models->paths[m], folded->num_stopped, added.names.size(), folded->largest_gradient));
     }
     int64_t before = 0;
     if (const auto found = model.metadata.find(kNumber); found != model.metadata.end()) {

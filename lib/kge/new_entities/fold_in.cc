@@ -25,6 +25,9 @@ namespace {
 
 constexpr double kTolerance = 1e-9;  // of the gradient by z, whose elements are of the order of 1 before
 constexpr int64_t kMostEvaluations = 1000;
+constexpr double kFlat = 1e-7;  // of the value of ConvE's objectives
+// A smooth objective with a larger slope is not at its minimum: 1e-4 moves z by at most 1e-4 / kPriorWeight.
+constexpr double kLargestGradient = 1e-4;
 
 }  // namespace
 
@@ -58,7 +61,8 @@ absl::StatusOr<FoldedRows> FoldIn(const TrainedKge& model, const NewTriples& add
         MakeRowExamples(model.shape, known, triples, id, grown.num_relations(), grown.inverse_relations);
     RowObjective objective(examples, model.shape, scorer, prior, others, queries.get(), &table);
     const Minimum minimum = Minimize([&](absl::Span<const double> z, absl::Span<double> g) { return objective(z, g); },
-                                     std::vector<double>(prior.size(), 0.0), kTolerance, kMostEvaluations);
+                                     std::vector<double>(prior.size(), 0.0), kTolerance, kMostEvaluations,
+                                     model.shape.is_conve() ? kFlat : 0);
     std::vector<double> row = prior.FromStandard(minimum.x);
     for (const double x : row) {
       if (std::isfinite(x) && std::isfinite(minimum.value)) continue;
@@ -67,7 +71,8 @@ absl::StatusOr<FoldedRows> FoldIn(const TrainedKge& model, const NewTriples& add
     }
     result.rows.push_back(std::move(row));
     result.largest_gradient = std::max(result.largest_gradient, minimum.gradient_norm);
-    result.evaluations += minimum.evaluations;
+    const bool at_limit = minimum.evaluations >= kMostEvaluations;
+    if (at_limit || (!model.shape.is_conve() && minimum.gradient_norm > kLargestGradient)) ++result.num_stopped;
   }
   return result;
 }

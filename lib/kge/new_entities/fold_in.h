@@ -21,8 +21,10 @@ namespace rutile {
 // Rows of new entities, and how the search for them went.
 struct FoldedRows {
   std::vector<std::vector<double>> rows;  // [new entities][d], or d + 1 numbers with the entity's bias
-  double largest_gradient = 0;            // of any entity's objective where the search ended
-  int64_t evaluations = 0;
+  // The largest slope of any entity's objective where the search ended. It is nearly 0 but for ConvE, whose relu has
+  // kinks: a search may end at one, as the lowest point nearby.
+  double largest_gradient = 0;
+  int64_t num_stopped = 0;  // entities whose search did not end at a minimum
 };
 
 // Finds the row of each new entity, which minimizes the objective of row_objective.h. New entities do not see each

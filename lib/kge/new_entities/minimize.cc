@@ -13,6 +13,7 @@ constexpr size_t kHistory = 20;
 // A step must lower the value by this share of what the slope promises (Armijo), or, where rounding hides differences
 // of values, lower the slope instead (Hager & Zhang, SIAM J. Optim. 16, 170, 2005, section 3).
 constexpr double kDecrease = 1e-4, kRounding = 1e-12, kCurvature = 0.9;
+constexpr int64_t kSteps = 20;  // after which it is asked whether the value still falls
 constexpr int kMostTries = 40;  // of the length of a step
 
 double Dot(const std::vector<double>& a, const std::vector<double>& b) {
@@ -57,7 +58,7 @@ std::vector<double> Direction(const std::deque<Pair>& pairs, const std::vector<d
 }  // namespace
 
 Minimum Minimize(const ValueAndGradient& function, std::vector<double> start, double tolerance,
-                 int64_t most_evaluations) {
+                 int64_t most_evaluations, double flat) {
   const size_t size = start.size();
   Minimum at;
   at.x = std::move(start);
@@ -65,6 +66,8 @@ Minimum Minimize(const ValueAndGradient& function, std::vector<double> start, do
   at.value = function(at.x, absl::MakeSpan(gradient));
   at.evaluations = 1;
   std::deque<Pair> pairs;
+  double before = at.value;  // kSteps steps ago
+  int64_t steps = 0;
   while (Largest(gradient) > tolerance && at.evaluations < most_evaluations) {
     std::vector<double> direction = Direction(pairs, gradient);
     double slope = Dot(direction, gradient);
@@ -90,6 +93,13 @@ Minimum Minimize(const ValueAndGradient& function, std::vector<double> start, do
         found = true;
       }
     }
+    // At a kink the slope jumps and no length meets the condition on it; one that lowers the value still counts.
+    if (!found && low > 0) {
+      for (size_t i = 0; i < size; ++i) next[i] = at.x[i] + low * direction[i];
+      value = function(next, absl::MakeSpan(next_gradient));
+      ++at.evaluations;
+      found = value < at.value;
+    }
     if (!found) {
       if (pairs.empty()) break;
       pairs.clear();  // starts anew along the gradient
@@ -108,6 +118,9 @@ Minimum Minimize(const ValueAndGradient& function, std::vector<double> start, do
     at.x = next;
     at.value = value;
     gradient = next_gradient;
+    if (++steps % kSteps != 0) continue;
+    if (before - at.value < flat * std::abs(at.value)) break;
+    before = at.value;
   }
   at.gradient_norm = Largest(gradient);
   return at;

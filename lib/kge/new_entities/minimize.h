@@ -24,9 +24,10 @@ struct Minimum {
 };
 
 // Minimizes from `start`, until no element of the gradient is larger than `tolerance`, no step along a descent
-// direction lowers the value, or `most_evaluations` have been made.
+// direction lowers the value, twenty steps have lowered it by less than `flat` times its size, or `most_evaluations`
+// have been made. flat: 0 for smooth functions; among kinks the gradient need not become small.
 Minimum Minimize(const ValueAndGradient& function, std::vector<double> start, double tolerance,
-                 int64_t most_evaluations);
+                 int64_t most_evaluations, double flat = 0);
 
 }  // namespace rutile
 

@@ -56,8 +56,26 @@ TEST(MinimizeTest, EndsAtTheLimitAndAtAKink) {
   };
   const Minimum minimum = Minimize(kink, {0.7}, 1e-10, 500);
   EXPECT_NEAR(minimum.x[0], 0, 1e-6);
+  EXPECT_GE(minimum.gradient_norm, 1);
   EXPECT_LE(minimum.evaluations, 500);
   EXPECT_EQ(Minimize(kink, {0.7}, 1e-10, 1).evaluations, 1);
+}
+
+// The valley ends at 1, and the value falls by little once it is flat enough.
+TEST(MinimizeTest, EndsWhereTheValueHardlyFalls) {
+  const ValueAndGradient quartic = [](absl::Span<const double> x, absl::Span<double> g) {
+    double value = 1;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double weight = static_cast<double>(i + 1), d = x[i] - 1;
+      value += weight * d * d * d * d;
+      g[i] = 4 * weight * d * d * d;
+    }
+    return value;
+  };
+  const Minimum all = Minimize(quartic, std::vector<double>(10, 3.0), 1e-30, 1000);
+  const Minimum some = Minimize(quartic, std::vector<double>(10, 3.0), 1e-30, 1000, 1e-6);
+  EXPECT_LT(some.evaluations, all.evaluations);
+  EXPECT_NEAR(some.value, 1, 1e-5);
 }
 
 }  // namespace
