@@ -358,6 +358,12 @@ absl::Status EvaluateKge(const ToolRun& run) {
   if (!graph.has_value() && writes_theirs) {
     RETURN_IF_ERROR(RefuseFlags("with a model of ours and neither --calibrate nor --new_triples", {"output_model"}));
   }
+  if (graph.has_value() && AddsEntities()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(models.paths[0],
+                     ": is of another project: --output_model without --new_triples writes it as a model of ours, to "
+                     "which entities can be added"));
+  }
   for (size_t m = 0; m < models.models.size(); ++m) {
     WarnOfUnfinishedRun(models.paths[m], models.models[m].metadata);
     SayIfOfSubset(models.paths[m], models.models[m].metadata);

@@ -90,6 +90,8 @@ makes_nothing no.safetensors 'a validation or test triple' $evaluate --output_mo
 printf 'Xx\tin_period\tperiod_6\n' > xx2.txt
 expect_error 1 '"Hf" is not in the model, and xx2.txt has no triple' $evaluate --new_triples=xx2.txt $model \
   asked.safetensors
+$featurize --inverse_relations=false --output=plain.safetensors train.txt valid.txt 2> log
+expect_error 1 'with inverse relations' $evaluate --new_triples=new.txt $model plain.safetensors
 expect_error 1 'expected a file' $evaluate --new_triples=- $model known.safetensors
 expect_error 1 'output_triples has no effect without --new_triples' $evaluate --output_triples=t $model \
   known.safetensors

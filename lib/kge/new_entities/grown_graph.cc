@@ -84,6 +84,12 @@ void UpdateHashes(const KnowledgeGraph& names, const NewTriples& added, const Kn
 
 absl::StatusOr<KnowledgeGraph> GrowGraph(const KnowledgeGraph& names, const KnowledgeGraph& graph,
                                          const NewTriples& added) {
+  if (names.inverse_relations != graph.inverse_relations) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the model was trained ", names.inverse_relations ? "with" : "without",
+                     " inverse relations, the triples were made ", graph.inverse_relations ? "with" : "without",
+                     " them: featurize --inverse_relations"));
+  }
   KnowledgeGraph grown;
   grown.inverse_relations = graph.inverse_relations;
   grown.entities = names.entities;

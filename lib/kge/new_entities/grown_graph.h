@@ -15,7 +15,8 @@ namespace rutile {
 // Returns the graph with the ids of a model: its entities, then the new ones, and its relations. The new triples become
 // training triples, so that they are known answers. names: those of the model. graph: has all names of the model and no
 // other but new ones, in any order, so that it may hold questions about new entities. INVALID_ARGUMENT naming an entity
-// or relation that one of both lacks, or a new triple that is a validation or test triple.
+// or relation that one of both lacks, a new triple that is a validation or
+// test triple, or inverse relations that one of both lacks.
 absl::StatusOr<KnowledgeGraph> GrowGraph(const KnowledgeGraph& names, const KnowledgeGraph& graph,
                                          const NewTriples& added);
 

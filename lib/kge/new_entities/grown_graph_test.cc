@@ -62,6 +62,9 @@ TEST(GrownGraphTest, ErrorsNameWhatOneOfBothLacks) {
   data.graph.relations[0] = "s";
   EXPECT_THAT(error(data), ErrorNames(invalid, {"relation \"s\"", "not in the model"}));
   data = Data();
+  data.graph.inverse_relations = false;
+  EXPECT_THAT(error(data), ErrorNames(invalid, {"with inverse relations", "--inverse_relations"}));
+  data = Data();
   data.added.triples[0] = {3, 1, 1};  // the test triple
   EXPECT_THAT(error(data), ErrorNames(invalid, {"\"x\" \"r1\" \"e1\"", "test triple", "new.tsv"}));
 }
