@@ -82,7 +82,8 @@ DRAWN = {
     "kernel_height": ("g", [CONVE + "--kernel_height=2"]),
     "kernel_width": ("g", [CONVE + "--kernel_width=2"]),
     "kge_loss": ("g", ["--kge_loss=1-N", "--kge_loss=1-of-N", "--kge_loss=1vsAll", "--kge_loss=KvsAll"]),
-    "kge_model": ("g", ["--kge_model=distmult", "--kge_model=complex", CONVE.strip()]),
+    "kge_model": ("g", ["--kge_model=" + model for model in ("distmult", "complex", "rescal", "cp", "simple")]
+                   + [CONVE.strip()]),
     "label_smoothing": ("g", ["--label_smoothing=0.2", "--label_smoothing=0"]),
     "label_smoothing_form": ("g", ["--label_smoothing=0.2 --label_smoothing_form=" + form
                                    for form in ("dettmers", "standard", "pykeen")]),

@@ -230,6 +230,28 @@ refuses 'relation_prediction has no effect with --kge_model=conve' \
 refuses 'dura.*conve' $train --regularizer=dura --output_dir=z t.safetensors
 refuses 'candidate_dropout' $train $product $table --candidate_dropout=0.1 --max_steps=30 --resume --output_dir=tableb \
   t.safetensors
+# The other products of embeddings, by the kernel and by the reference. A run that is stopped goes on to the same bits.
+for model in rescal cp simple; do
+  bilinear="--kge_model=$model --embedding_dim=16 --threads=1 --seed=3 --kge_loss=1vsAll"
+  for flags in "--input_dropout=0.2 --regularizer=n3" "--entity_dropout=0.2 --candidate_dropout=0.1" \
+    "--input_dropout=0 --relation_prediction=0.5"; do
+    succeeds $train $bilinear $flags --max_epochs=3 --overwrite --output_dir=g t.safetensors
+    succeeds $train $bilinear $flags --max_epochs=3 --overwrite --threads=2 --output_dir=gg t.safetensors
+    $diff g/last.safetensors gg/last.safetensors || fail "$model $flags: threads differ"
+    succeeds $train $bilinear $flags --max_epochs=3 --overwrite --compile_mode=none --output_dir=h t.safetensors
+    awk -v a="$(loss_of g)" -v b="$(loss_of h)" 'BEGIN {exit !(a - b < 2e-3 * a && b - a < 2e-3 * a)}' ||
+      fail "$model $flags: loss $(loss_of g) by the kernel, $(loss_of h) by the reference"
+  done
+  succeeds $train $bilinear --ema --ema_decay=0.9 --max_steps=20 --output_dir=$model t.safetensors
+  succeeds $train $bilinear --ema --ema_decay=0.9 --max_steps=7 --output_dir=${model}b t.safetensors
+  succeeds $train $bilinear --ema --ema_decay=0.9 --max_steps=20 --resume --output_dir=${model}b t.safetensors
+  $diff $model/last.safetensors ${model}b/last.safetensors || fail "a run of $model that was resumed differs"
+  succeeds $train --init_from=$model/best.safetensors --max_epochs=1 --threads=1 --output_dir=${model}i t.safetensors
+  [ "$(config ${model}i kge_model)" = $model ] || fail "a run that began with $model has $(config ${model}i kge_model)"
+  refuses "dura.*$model" $train $bilinear --regularizer=dura --output_dir=z t.safetensors
+  refuses 'kernel_height has no effect' $train $bilinear --kernel_height=2 --output_dir=z t.safetensors
+done
+refuses 'embedding_dim = 7: cp .*even' $train --kge_model=cp --embedding_dim=7 --output_dir=z t.safetensors
 # The defaults of distmult and complex.
 recent="${train% --preset=aenet} $product --max_epochs=1 --overwrite --output_dir=g"
 succeeds $recent t.safetensors

@@ -67,10 +67,12 @@ template <typename T>
 void DirectionProducts<T>::AddGradients(const GradientFactors<T>& factors, absl::Span<const double> weights,
                                         T* direction) {
   CHECK_EQ(static_cast<int64_t>(weights.size()), factors.size);
-  const int64_t d = shape_.dim(), features = shape_.is_conve() ? shape_.num_features() : 0;
+  const int64_t d = shape_.dim(), of_relation = shape_.relation_dim();
+  const int64_t features = shape_.is_conve() ? shape_.num_features() : 0;
   AddEntities(factors, weights, direction);
   for (int64_t e = 0; plan_.relation >= 0 && e < factors.size; ++e) {
-    AddRow(weights[e], factors.d_relation + e * d, d, direction + at_.relation + factors.relation[e] * d);
+    AddRow(weights[e], factors.d_relation + e * of_relation, of_relation,
+           direction + at_.relation + factors.relation[e] * of_relation);
   }
   for (int64_t e = 0; plan_.fc_bias >= 0 && e < factors.size; ++e) {
     AddRow(weights[e], factors.d_fc + e * d, d, direction + at_.fc_bias);
@@ -133,7 +135,7 @@ void DirectionProducts<T>::MultiplyEntities(const GradientFactors<T>& factors, c
 template <typename T>
 void DirectionProducts<T>::Multiply(const GradientFactors<T>& factors, const T* direction, int64_t stride, int64_t step,
                                     T* products) {
-  const int64_t d = shape_.dim();
+  const int64_t d = shape_.dim(), of_relation = shape_.relation_dim();
   for (int part = 0; part < plan_.num_parts; ++part) {
     for (int64_t e = 0; e < factors.size; ++e) products[part * stride + e * step] = 0;
   }
@@ -144,8 +146,8 @@ void DirectionProducts<T>::Multiply(const GradientFactors<T>& factors, const T* 
       products[part * stride + e * step] += RowDot(rows + e * row_stride, other(e), n);
     }
   };
-  add(plan_.relation, factors.d_relation, d, d,
-      [&](int64_t e) { return direction + at_.relation + factors.relation[e] * d; });
+  add(plan_.relation, factors.d_relation, of_relation, of_relation,
+      [&](int64_t e) { return direction + at_.relation + factors.relation[e] * of_relation; });
   add(plan_.fc_bias, factors.d_fc, d, d, [&](int64_t e) { return direction + at_.fc_bias; });
   for (const KgePartPlan::Columns& columns : plan_.small) {
     for (const SmallColumns::Tensor& tensor : columns_.tensors) {
@@ -221,7 +223,8 @@ double DirectionProducts<T>::BiasSquare(const GradientFactors<T>& factors, const
 template <typename T>
 void DirectionProducts<T>::Squares(const GradientFactors<T>& factors, const T* metric, int64_t stride,
                                    double* squares) {
-  const int64_t d = shape_.dim(), features = shape_.is_conve() ? shape_.num_features() : 0;
+  const int64_t d = shape_.dim(), of_relation = shape_.relation_dim();
+  const int64_t features = shape_.is_conve() ? shape_.num_features() : 0;
   for (int part = 0; part < plan_.num_parts; ++part) std::fill_n(squares + part * stride, factors.size, 0.0);
   if (plan_.entity >= 0) EntitySquares(factors, metric, squares + plan_.entity * stride);
   for (int64_t e = 0; plan_.entity_bias >= 0 && e < factors.size; ++e) {
@@ -233,7 +236,8 @@ void DirectionProducts<T>::Squares(const GradientFactors<T>& factors, const T* m
       squares[part * stride + e] += WeightedDot(At(metric, offset(e)), row, row, n);
     }
   };
-  add(plan_.relation, factors.d_relation, d, d, [&](int64_t e) { return at_.relation + factors.relation[e] * d; });
+  add(plan_.relation, factors.d_relation, of_relation, of_relation,
+      [&](int64_t e) { return at_.relation + factors.relation[e] * of_relation; });
   add(plan_.fc_bias, factors.d_fc, d, d, [&](int64_t e) { return at_.fc_bias; });
   for (const KgePartPlan::Columns& columns : plan_.small) {
     for (const SmallColumns::Tensor& tensor : columns_.tensors) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lib/base/logging.h"
+#include "lib/kge/layers/product_query.h"
 #include "lib/kge/layers/workspace.h"
 #include "lib/kge/model/kge_labels.h"
 #include "lib/kge/training/blocked_loss.h"
@@ -85,7 +86,7 @@ void GradientFactorizer<T>::FindKeys(const KgeFactorInput& input, GradientFactor
 
 template <typename T>
 void GradientFactorizer<T>::FillHidden(bool maps, GradientFactors<T>* factors) {
-  const int64_t d = shape_.dim(), half = d / 2;
+  const int64_t d = shape_.dim();
   T* v = Take<T>(&factors->v_memory, factors->keys * d);
   factors->v = v;
   if (shape_.is_conve() && !maps && CanSkipMaps()) {
@@ -101,15 +102,7 @@ void GradientFactorizer<T>::FillHidden(bool maps, GradientFactors<T>* factors) {
     return conve_->Forward(factors->key_head, factors->key_relation, all, v);
   }
   for (int64_t k = 0; k < factors->keys; ++k, v += d) {
-    const T *const h = Entity(factors->key_head[k]), *const r = Relation(factors->key_relation[k]);
-    if (shape_.options.model == KgeModel::kDistMult) {
-      for (int64_t j = 0; j < d; ++j) v[j] = h[j] * r[j];
-      continue;
-    }
-    for (int64_t j = 0; j < half; ++j) {
-      v[j] = h[j] * r[j] - h[half + j] * r[half + j];
-      v[half + j] = h[j] * r[half + j] + h[half + j] * r[j];
-    }
+    ProductQuery(shape_, Entity(factors->key_head[k]), Relation(factors->key_relation[k]), v);
   }
 }
 
@@ -182,26 +175,15 @@ T* GradientFactorizer<T>::FillEntityErrors(const KgeFactorInput& input, Gradient
 
 template <typename T>
 void GradientFactorizer<T>::BackwardProducts(const T* d_v, GradientFactors<T>* factors) const {
-  const int64_t d = shape_.dim(), half = d / 2;
+  const int64_t d = shape_.dim(), of_relation = shape_.relation_dim();
   T* d_h = Take<T>(&factors->d_head_memory, factors->size * d);
-  T* d_r = Take<T>(&factors->d_relation_memory, factors->size * d);
+  T* d_r = Take<T>(&factors->d_relation_memory, factors->size * of_relation);
   factors->d_head = d_h;
   factors->d_relation = d_r;
-  for (int64_t e = 0; e < factors->size; ++e, d_v += d, d_h += d, d_r += d) {
-    const T *const h = Entity(factors->head[e]), *const r = Relation(factors->relation[e]);
-    if (shape_.options.model == KgeModel::kDistMult) {
-      for (int64_t j = 0; j < d; ++j) {
-        d_h[j] = d_v[j] * r[j];
-        d_r[j] = d_v[j] * h[j];
-      }
-      continue;
-    }
-    for (int64_t j = 0, k = half; j < half; ++j, ++k) {
-      d_h[j] = d_v[j] * r[j] + d_v[k] * r[k];
-      d_h[k] = d_v[k] * r[j] - d_v[j] * r[k];
-      d_r[j] = d_v[j] * h[j] + d_v[k] * h[k];
-      d_r[k] = d_v[k] * h[j] - d_v[j] * h[k];
-    }
+  std::fill_n(d_h, factors->size * d, T(0));
+  std::fill_n(d_r, factors->size * of_relation, T(0));
+  for (int64_t e = 0; e < factors->size; ++e, d_v += d, d_h += d, d_r += of_relation) {
+    AddProductGradients(shape_, Entity(factors->head[e]), Relation(factors->relation[e]), d_v, d_h, d_r);
   }
 }
 

@@ -41,7 +41,7 @@ struct GradientFactors {
   const T* v = nullptr;             // [K, d]
   const T* d_fc = nullptr;          // [B, d]
   const T* small = nullptr;         // [B, Q]
-  const T *d_head = nullptr, *d_relation = nullptr;  // [B, d]
+  const T *d_head = nullptr, *d_relation = nullptr;  // [B, d], [B, D]
   const T* error = nullptr;                          // [B] d l / d score of the tail; or, for losses over entities,
   const T* errors = nullptr;                         // [B, N] d l / d scores of all entities
   // Projected maps and errors, which replace those above in products of pairs; null without projection.
@@ -78,7 +78,7 @@ class GradientFactorizer {
   T* FillEntityErrors(const KgeFactorInput& input, GradientFactors<T>* factors);
   void BackwardProducts(const T* d_v, GradientFactors<T>* factors) const;
   const T* Entity(int32_t id) const { return parameters_ + at_.entity + id * shape_.dim(); }
-  const T* Relation(int32_t id) const { return parameters_ + at_.relation + id * shape_.dim(); }
+  const T* Relation(int32_t id) const { return parameters_ + at_.relation + id * shape_.relation_dim(); }
 
   KgeShape shape_;  // its loss is that of influence
   const KgeShape::Offsets at_;

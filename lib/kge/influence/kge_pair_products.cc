@@ -184,7 +184,7 @@ void KgePairProducts<T>::MultiplyFc(const GradientFactors<T>& factors, T* produc
 template <typename T>
 void KgePairProducts<T>::MultiplyRelations(const GradientFactors<T>& factors, T* products) const {
   if (plan_.relation < 0) return;
-  const int64_t d = shape_.dim(), num_tests = tests_->size;
+  const int64_t d = shape_.relation_dim(), num_tests = tests_->size;
   T* const out = products + plan_.relation * factors.size * num_tests;
   ForPieces(pool_, factors.size, kPiece, [&](int64_t begin, int64_t end, int) {
     for (int64_t e = begin; e < end; ++e) {

@@ -30,6 +30,8 @@ constexpr int64_t kMapBytes = 12 << 20;
 // examples.
 constexpr int64_t kRoundedMapBytes = 24 << 20;
 constexpr int64_t kErrorBytes = 32 << 20;
+// Likewise for gradients of rows of relations, which are matrices for RESCAL.
+constexpr int64_t kRelationBytes = 32 << 20;
 
 template <typename T>
 class KgeProducts final : public GradientProducts {
@@ -76,8 +78,9 @@ class KgeProducts final : public GradientProducts {
     const int64_t maps = shape_.is_conve() ? shape_.num_features() : 0;
     const int64_t features = map_projection_.has_value() ? map_projection_->width() : maps;
     const int64_t errors = OverEntities(/*of_tests=*/true) ? shape_.num_entities : 1;
-    const int64_t numbers = metric_ != nullptr ? parameters_.num_elements()
-                                               : features + 5 * shape_.dim() + SmallColumns(shape_).size + errors;
+    const int64_t numbers =
+        metric_ != nullptr ? parameters_.num_elements()
+                           : features + 4 * shape_.dim() + shape_.relation_dim() + SmallColumns(shape_).size + errors;
     return numbers * static_cast<int64_t>(sizeof(T));
   }
 
@@ -206,6 +209,9 @@ class KgeProducts final : public GradientProducts {
     const int64_t map_bytes = options_.bf16 ? kRoundedMapBytes : kMapBytes;
     if (shape_.is_conve() && maps) examples = std::min(examples, map_bytes / (shape_.num_features() * size));
     if (IsOverEntities(options_.loss)) examples = std::min(examples, kErrorBytes / (shape_.num_entities * size));
+    if (shape_.relation_dim() > shape_.dim()) {
+      examples = std::min(examples, kRelationBytes / (shape_.relation_dim() * size));
+    }
     return std::max(examples, kFewestExamples);
   }
 

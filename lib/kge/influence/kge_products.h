@@ -9,11 +9,11 @@
 //   entity.weight    <D_i, D_j> <v_i, v_j> + D_j[h_i] <dh_i, v_j> + D_i[h_j] <v_i, dh_j> + [h_i = h_j] <dh_i, dh_j>
 //
 // A loss of one triple has D = 0 except at its tail, so that only pairs that share a head or a tail contribute. What
-// depends on (h, r) alone is computed once for all training triples of a tile that share them. DistMult and ComplEx
-// have only the entity and relation rows. With a projection (KgeInfluenceOptions), <a_i, a_j> and <D_i, D_j> are
-// products of projected a_i and D_i, and are right only on average. With a preconditioner nothing factors: products are
-// those with a direction of P numbers for each test, computed one test at a time, and cost about as much as 2 P
-// multiplications for each key and test.
+// depends on (h, r) alone is computed once for all training triples of a tile that share them. Models without
+// layers have only the entity and relation rows; a relation's of RESCAL is the matrix e_h d_v^T. With a projection
+// (KgeInfluenceOptions), <a_i, a_j> and <D_i, D_j> are products of projected a_i and D_i, and are right only on
+// average. With a preconditioner nothing factors: products are those with a direction of P numbers for each test,
+// computed one test at a time, and cost about as much as 2 P multiplications for each key and test.
 //
 //   const KgeInfluenceData data = {train, tests, /*known=*/nullptr};
 //   ASSIGN_OR_RETURN(const std::unique_ptr<GradientProducts> products,

@@ -393,16 +393,17 @@ TEST_P(KgeProductsTest, PartsAddUpToTheWhole) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, KgeProductsTest,
-                         ::testing::Values(Model{KgeModel::kConvE, ConveVariant::kDettmers},
-                                           Model{KgeModel::kConvE, ConveVariant::kTiepin},
-                                           Model{KgeModel::kConvE, ConveVariant::kLibkge},
-                                           Model{KgeModel::kDistMult, ConveVariant::kDettmers},
-                                           Model{KgeModel::kComplEx, ConveVariant::kDettmers}),
-                         [](const auto& info) {
-                           return absl::StrCat(kKgeModelNames.Name(info.param.model), "_",
-                                               kConveVariantNames.Name(info.param.variant));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Models, KgeProductsTest,
+    ::testing::Values(Model{KgeModel::kConvE, ConveVariant::kDettmers}, Model{KgeModel::kConvE, ConveVariant::kTiepin},
+                      Model{KgeModel::kConvE, ConveVariant::kLibkge},
+                      Model{KgeModel::kDistMult, ConveVariant::kDettmers},
+                      Model{KgeModel::kComplEx, ConveVariant::kDettmers},
+                      Model{KgeModel::kRescal, ConveVariant::kDettmers}, Model{KgeModel::kCp, ConveVariant::kDettmers},
+                      Model{KgeModel::kSimple, ConveVariant::kDettmers}),
+    [](const auto& info) {
+      return absl::StrCat(kKgeModelNames.Name(info.param.model), "_", kConveVariantNames.Name(info.param.variant));
+    });
 
 // kge_influence_options.h says which labels a test triple has.
 TEST(KgeProductsLabelsTest, TestTailsCountWhereTheyAreLabeled) {

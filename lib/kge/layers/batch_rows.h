@@ -7,14 +7,14 @@
 
 namespace rutile {
 
-// The embeddings of each query, [B, d] each. Null: they are read from the tables.
+// The embeddings of each query, [B, d] and [B, D]. Null: they are read from the tables.
 template <typename T>
 struct BatchRows {
   const T* heads = nullptr;
   const T* relations = nullptr;
 };
 
-// Where gradients of these embeddings are added, [B, d] each. Null: they are added to the tables' gradient.
+// Where gradients of these embeddings are added, [B, d] and [B, D]. Null: they are added to the tables' gradient.
 template <typename T>
 struct BatchRowGradients {
   T* heads = nullptr;

@@ -51,7 +51,8 @@ std::vector<std::vector<GradientRange>> OwnedParameters(const KgeShape& shape, i
     const auto [entities, relations, channels] = PartsOf(shape, rank, num_ranks);
     add(at.entity + entities.begin * d, at.entity + entities.end * d);
     if (at.entity_bias >= 0) add(at.entity_bias + entities.begin, at.entity_bias + entities.end);
-    add(at.relation + relations.begin * d, at.relation + relations.end * d);
+    const int64_t relation_dim = shape.relation_dim();
+    add(at.relation + relations.begin * relation_dim, at.relation + relations.end * relation_dim);
     if (!shape.is_conve()) continue;
     for (int64_t row = 0; row < d; ++row) {
       const int64_t begin = at.fc_weight + row * shape.num_features();

@@ -30,7 +30,7 @@ KgeShape Shape(KgeModel model) {
 
 // Each number of entities, relations and fc.weight has one owner, in ascending order; no other has any.
 TEST(KgeShardTest, EachParameterOfTheLargeOnesHasOneOwner) {
-  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult}) {
+  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kRescal, KgeModel::kCp}) {
     const KgeShape shape = Shape(model);
     const KgeShape::Offsets at = shape.offsets();
     for (const int size : {1, 2, 3, 5}) {
@@ -44,7 +44,7 @@ TEST(KgeShardTest, EachParameterOfTheLargeOnesHasOneOwner) {
           for (int64_t i = range.begin; i < range.end; ++i) ++owners[i];
         }
       }
-      const int64_t tables = at.relation + shape.num_relations * shape.dim();
+      const int64_t tables = at.relation + shape.num_relations * shape.relation_dim();
       for (int64_t i = 0; i < at.size; ++i) {
         const bool fc = shape.is_conve() && i >= at.fc_weight && i < at.fc_bias;
         EXPECT_EQ(owners[i], i < tables || fc ? 1 : 0) << i << " of " << size;

@@ -1,14 +1,15 @@
-// v(head, relation) of DistMult and ComplEx (kge_options.h has the formulas), forward and backward.
+// v(head, relation) of the models without layers (kge_options.h has the formulas) for a batch, forward and backward.
 
 #ifndef RUTILE_LIB_KGE_LAYERS_PRODUCT_LAYERS_H_
 #define RUTILE_LIB_KGE_LAYERS_PRODUCT_LAYERS_H_
 
 #include <cstdint>
 
-#include "absl/types/span.h"
 #include "lib/kge/layers/batch_rows.h"
 #include "lib/kge/layers/kge_batch.h"
+#include "lib/kge/layers/rescal_layers.h"
 #include "lib/kge/model/kge_shape.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -17,7 +18,9 @@ namespace rutile {
 template <typename T>
 class ProductLayers {
  public:
-  explicit ProductLayers(const KgeShape& shape) : shape_(shape), at_(shape.offsets()) {}
+  // pool: not owned; null: one thread. RESCAL alone uses it.
+  explicit ProductLayers(const KgeShape& shape, ThreadPool* pool = nullptr)
+      : shape_(shape), at_(shape.offsets()), rescal_(shape, pool) {}
 
   // Computes v, and keeps the dropout masks for Backward.
   void Forward(const T* parameters, const KgeBatch& batch, T* v, const BatchRows<T>& rows = {});
@@ -26,12 +29,13 @@ class ProductLayers {
                 const BatchRowGradients<T>& d_rows = {});
 
  private:
-  // Fills the masks of e_h and of w_r of query e, [2 d].
-  void FillMasks(const KgeBatch& batch, int64_t e, absl::Span<T> masks) const;
+  bool IsRescal() const { return shape_.options.model == KgeModel::kRescal; }
 
   const KgeShape shape_;
   const KgeShape::Offsets at_;
-  Tensor masks_;  // [B, 2 d]
+  RescalLayers<T> rescal_;
+  Tensor masks_;   // [B, d + D]
+  Tensor masked_;  // rows of a query times their masks, and their gradients, 2 (d + D)
 };
 
 extern template class ProductLayers<float>;

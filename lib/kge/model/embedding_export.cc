@@ -23,7 +23,8 @@ Tensor Entities(const TrainedKge& model) {
 }
 
 Tensor Relations(const TrainedKge& model) {
-  return model.parameters.Slice(model.shape.offsets().relation, {model.shape.num_relations, model.shape.dim()});
+  return model.parameters.Slice(model.shape.offsets().relation,
+                                {model.shape.num_relations, model.shape.relation_dim()});
 }
 
 template <typename T>
@@ -98,11 +99,13 @@ absl::Status WriteTensors(absl::string_view path, const TrainedKge& model, Metad
 const Schema& EmbeddingsSchema() {
   static const Schema& schema = *new Schema{
       "kge.embeddings/1",
-      "Embeddings of a knowledge-graph model, made by `evaluate --export_embeddings` for other programs. N entities, Q "
-      "relations (with inverses: R, then the inverse of each), d numbers each. Names are text, a line for each id.",
+      "Embeddings of a knowledge-graph model, made by `evaluate --export_embeddings` for other programs. N entities of "
+      "d numbers, Q relations (with inverses: R, then the inverse of each) of D numbers: d, but d² for rescal, a "
+      "matrix "
+      "row by row, and d/2 for cp. Names are text, a line for each id.",
       {
           {"entity", {DType::kF32, DType::kF64}, {"N", "d"}, true, "a row for each entity"},
-          {"relation", {DType::kF32, DType::kF64}, {"Q", "d"}, true, "a row for each relation that queries name"},
+          {"relation", {DType::kF32, DType::kF64}, {"Q", "D"}, true, "a row for each relation that queries name"},
           {"entity_bias", {DType::kF32, DType::kF64}, {"N"}, false, "added to the score of a tail"},
           {"entity_names", {DType::kU8}, {"EB"}, true, "a line for each entity"},
           {"relation_names", {DType::kU8}, {"RB"}, true, "a line for each relation, R of them"},
@@ -118,6 +121,12 @@ absl::Status ExportEmbeddings(absl::string_view path, const TrainedKge& model, c
   if (!absl::EndsWith(path, ".tsv")) {
     return absl::InvalidArgumentError(
         absl::StrCat("--export_embeddings=", path, ": expected a name that ends in .tsv or .safetensors"));
+  }
+  if (model.shape.relation_dim() != model.shape.dim()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--export_embeddings=", path, ": entities of ", kKgeModelNames.Name(model.shape.options.model), " have ",
+        model.shape.dim(), " numbers and relations ", model.shape.relation_dim(),
+        ", and the rows of a table have the same columns: export a .safetensors file, which has two tables"));
   }
   return model.parameters.dtype() == DType::kF64 ? WriteTable<double>(path, model) : WriteTable<float>(path, model);
 }

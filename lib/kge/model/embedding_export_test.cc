@@ -10,6 +10,7 @@
 #include "lib/file/file.h"
 #include "lib/graph/name_lines.h"
 #include "lib/tensorfile/tensor_reader.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -66,6 +67,23 @@ TEST(EmbeddingExportTest, TensorsHaveNames) {
     EXPECT_EQ(file.metadata.at("inverse_relations"), inverses ? "true" : "false");
     EXPECT_EQ(file.metadata.at("tool"), "evaluate");
   }
+}
+
+// Relations of RESCAL are matrices: a tensor file has them, and a table, whose rows have the same columns, does not.
+TEST(EmbeddingExportTest, RelationsOfOtherSizesAreTensors) {
+  TrainedKge model = Model(true);
+  model.shape.options.model = KgeModel::kRescal;
+  std::vector<float> values;
+  for (int i = 0; i < model.shape.offsets().size; ++i) values.push_back(static_cast<float>(i));
+  model.parameters = Tensor::Of<float>(values);
+  const std::string path = ::testing::TempDir() + "/rescal.safetensors", table = ::testing::TempDir() + "/rescal.tsv";
+  ASSERT_TRUE(ExportEmbeddings(path, model, {}).ok());
+  const TensorFile file = *ReadTensorFile(path);
+  EXPECT_TRUE(CheckSchema(EmbeddingsSchema(), file).ok());
+  EXPECT_EQ(file.tensors.At("relation").shape(), (std::vector<int64_t>{4, 4}));
+  EXPECT_EQ(file.tensors.At("relation").values<float>()[15], 21);
+  EXPECT_THAT(ExportEmbeddings(table, model, {}), ErrorNames({table, "rescal", "2 numbers", "4", ".safetensors"}));
+  EXPECT_FALSE(FileContents::Open(table).ok());
 }
 
 TEST(EmbeddingExportTest, OtherEndingsAreRefused) {

@@ -87,14 +87,20 @@ const Schema& KgeSchema() {
       "A model of a knowledge graph, made by `train`. N entities, R relations, Q = R or, with their inverses, 2 R "
       "relations that queries name; embeddings of d numbers. A tail's score for (head, relation) is v · "
       "entity.weight[tail] + entity.bias[tail]. DistMult: v = e_h · w_r, element by element. ComplEx: rows are real "
-      "parts, then imaginary parts; v is the complex product. ConvE (C channels, F = C · map height · map width "
+      "parts, then imaginary parts; v is the complex product. RESCAL: v = e_h^T W, where w_r is the matrix W row by "
+      "row. "
+      "CP and SimplE: rows of entities are their vectors as heads, a, then as tails, b; CP: v = [0, a_h · w_r]; "
+      "SimplE: "
+      "w_r = [r, inverse of r], v = ½ [b_h · inverse of r, a_h · r]. Relations have D numbers: d, but d² for RESCAL "
+      "and "
+      "d/2 for CP. ConvE (C channels, F = C · map height · map width "
       "features): v = relu(bn2(fc(relu(bn1(conv(bn0(image))))))), the image made of both embeddings, "
       "embedding_height × embedding_width each, one above the other (tiepin: side by side); norms have eps 1e-5. All "
       "weights are F32, or all F64.",
       {
           {"entity.weight", {DType::kF32, DType::kF64}, {"N", "d"}, true, "embeddings of entities"},
           {"entity.bias", {DType::kF32, DType::kF64}, {"N"}, false, "ConvE, but tiepin"},
-          {"relation.weight", {DType::kF32, DType::kF64}, {"Q", "d"}, true, "of relations, then of their inverses"},
+          {"relation.weight", {DType::kF32, DType::kF64}, {"Q", "D"}, true, "of relations, then of their inverses"},
           {"bn0.weight", {DType::kF32, DType::kF64}, {"1"}, false, "ConvE, but libkge; so bn0.bias"},
           {"bn0.running_mean", {DType::kF32, DType::kF64}, {"1"}, false, "likewise; so bn0.running_var"},
           {"conv.weight", {DType::kF32, DType::kF64}, {"C", "1", "kh", "kw"}, false, "ConvE; a cross-correlation"},
@@ -119,7 +125,7 @@ const Schema& KgeSchema() {
           {"calibration.value", {DType::kF64}, {"CP"}, false, "its probability; platt: the offset"},
       },
       {
-          {"kge_model", true, "conve, distmult or complex"},
+          {"kge_model", true, "conve, distmult, complex, rescal, cp or simple"},
           {"inverse_relations", true, "`true`: relation R + r is the inverse of r"},
           {"vocabulary_sha256", true, "of the names in their order"},
           {"embedding_dim", true, "d"},
@@ -127,7 +133,7 @@ const Schema& KgeSchema() {
           {"label_smoothing", true, "eps"},
           {"label_smoothing_form", false, "dettmers, standard or pykeen, where eps is not 0"},
           {"input_dropout", true, "rate in training"},
-          {"entity_dropout", false, "DistMult, ComplEx: rates of heads and, in relation_dropout, of relations"},
+          {"entity_dropout", false, "all but ConvE: rates of heads and, in relation_dropout, of relations"},
           {"candidate_dropout", false, "rate of the entities that queries were scored with"},
           {"group_queries", false, "`true`, where 1vsAll learned from heads and relations with all their tails"},
           {"regularizer", false, "n3, f2, l3 or dura, where training added one to its loss"},

@@ -57,7 +57,8 @@ TEST(KgeFileTest, IsReadBack) {
     for (const auto& [kind, variant] :
          {std::pair(KgeModel::kConvE, ConveVariant::kDettmers), std::pair(KgeModel::kConvE, ConveVariant::kTiepin),
           std::pair(KgeModel::kConvE, ConveVariant::kLibkge), std::pair(KgeModel::kDistMult, ConveVariant::kDettmers),
-          std::pair(KgeModel::kComplEx, ConveVariant::kDettmers)}) {
+          std::pair(KgeModel::kComplEx, ConveVariant::kDettmers), std::pair(KgeModel::kRescal, ConveVariant::kDettmers),
+          std::pair(KgeModel::kCp, ConveVariant::kDettmers), std::pair(KgeModel::kSimple, ConveVariant::kDettmers)}) {
       TrainedKge model = Model(kind, variant, precision);
       EntityTypesBuilder types;
       if (precision == DType::kF64) types.Add(2, "metal");

@@ -26,7 +26,10 @@ constexpr Range kSizes = AtLeast(1).AtMost(kLargestSize);
 
 bool IsConve(const KgeOptions& options) { return options.model == KgeModel::kConvE; }
 
-bool IsProduct(const KgeOptions& options) { return !IsConve(options); }
+bool IsProduct(const KgeOptions& options) { return IsProductModel(options.model); }
+
+// Rows of relations of RESCAL have as many numbers as the square of this: 64 MB in fp32.
+constexpr int64_t kLargestRescal = 4096;
 
 bool IsRegularized(const KgeOptions& options) { return options.regularizer != KgeRegularizer::kNone; }
 
@@ -90,15 +93,17 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
   static constexpr Setting<O> kSettings[] = {
       Setting<O>::Choice<&O::model, &kKgeModelNames>(
           kModel,
-          "Embedding model of a knowledge graph: conve, distmult or complex. The last two have no image, channels or "
-          "kernel, and dropout of embeddings alone; flags of these are then refused."),
+          "Embedding model of a knowledge graph: conve, distmult, complex, rescal, cp or simple (SimplE). All but "
+          "conve "
+          "have no image, channels or kernel, and dropout of embeddings alone; flags of these are then refused."),
       Setting<O>::Choice<&O::variant, &kConveVariantNames>("conve_variant",
                                                            "Form of ConvE: dettmers (the authors'), tiepin or libkge. "
                                                            "The variant also sets the defaults of other flags.")
           .Needs(kModel, IsConve),
       Setting<O>("embedding_dim", &O::embedding_dim,
                  "Number of values in an embedding. With 0, it is the product of --embedding_height and "
-                 "--embedding_width, or 200 if neither is given. With --kge_model=complex, it must be even.")
+                 "--embedding_width, or 200 if neither is given (rescal: 64, and relations have the square of it). It "
+                 "must be even for complex, cp and simple, whose entities have two vectors of half of it.")
           .In(kSizes)
           .Automatic("0"),
       Setting<O>("embedding_height", &O::embedding_height,
@@ -126,17 +131,17 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
           .Needs(kModel, IsConve),
       Setting<O>("input_dropout", &O::input_dropout,
                  "Dropout rate of both embeddings, at least 0 and below 1. Training scales the other numbers up. With "
-                 "-1, it is 0.2, but 0.4 for distmult and complex, or 0 with --entity_dropout or --relation_dropout.")
+                 "-1, it is 0.2, but 0.4 for all models but conve, or 0 with --entity_dropout or --relation_dropout.")
           .In(kRates)
           .Automatic("-1"),
       Setting<O>("entity_dropout", &O::entity_dropout,
-                 "Dropout rate of the head's embedding for distmult and complex, at least 0 and below 1. It stands "
+                 "Dropout rate of the head's embedding for all models but conve, at least 0 and below 1. It stands "
                  "in place of --input_dropout, which has one rate for head and relation.")
           .In(kRates)
           .Needs(kModel, IsProduct)
           .RecordedIf([](const O& options) { return IsProduct(options) && options.entity_dropout > 0; }),
       Setting<O>("relation_dropout", &O::relation_dropout,
-                 "Dropout rate of the relation's embedding for distmult and complex, likewise in place of "
+                 "Dropout rate of the relation's embedding for all models but conve, likewise in place of "
                  "--input_dropout.")
           .In(kRates)
           .Needs(kModel, IsProduct)
@@ -158,7 +163,8 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
           "Loss over all entities: 1-N, 1-of-N, 1vsAll or KvsAll. With 1-N and KvsAll all known training tails are "
           "true, with the others the triple's own tail alone. The losses 1-N and 1-of-N are binary cross-entropies, "
           "1vsAll and KvsAll cross-entropies of the softmax. Case and dashes do not matter, and ce means 1vsAll, as in "
-          "tracin. If empty, it is 1-N (dettmers), 1-of-N (tiepin), KvsAll (libkge) or 1vsAll (distmult, complex).")
+          "tracin. If empty, it is 1-N (dettmers), 1-of-N (tiepin), KvsAll (libkge) or 1vsAll (all models but "
+          "conve).")
           .Automatic(""),
       Setting<O>("label_smoothing", &O::label_smoothing,
                  "Strength eps of label smoothing, at least 0 and below 1. With -1, it is 0.1, and 0 for the softmax "
@@ -183,7 +189,7 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
           "regularizer",
           "What the training loss of each triple adds for its head, relation and tail, so that frequent ones count as "
           "often as they occur: none, n3 (sum of |x|^3, moduli for complex), f2 (of x^2), l3 (of |x|^3 over real "
-          "numbers) or, for distmult and complex, dura (squares of head and tail, and of their products with the "
+          "numbers) or, for distmult and complex alone, dura (squares of head and tail, and of their products with the "
           "relation). Queries with several tails count these with equal shares. Validation losses are without it.")
           .RecordedIf(IsRegularized),
       Setting<O>("regularization", &O::regularization,
@@ -192,9 +198,9 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
           .In(Above(0))
           .Needs("regularizer", IsRegularized),
       Setting<O>("relation_prediction", &O::relation_prediction,
-                 "Weight of a second loss for distmult and complex, the cross-entropy of a triple's relation in the "
-                 "softmax over all relations, given head and tail; 0: none. Published runs have 4 (FB15k-237) and "
-                 "0.05 (WN18RR). Validation losses are without it.")
+                 "Weight of a second loss for all models but conve, the cross-entropy of a triple's relation in "
+                 "the softmax over all relations, given head and tail; 0: none. Published runs have 4 "
+                 "(FB15k-237) and 0.05 (WN18RR). Validation losses are without it.")
           .In(AtLeast(0))
           .Needs(kModel, IsProduct)
           .RecordedIf([](const O& options) { return IsProduct(options) && options.relation_prediction > 0; }),
@@ -220,10 +226,11 @@ absl::Status CheckKgeOptions(const KgeOptions& options) {
     return absl::InvalidArgumentError(
         absl::StrCat("precision = ", DTypeName(options.precision), ": expected F32 or F64"));
   }
-  if (IsConve(options) && options.regularizer == KgeRegularizer::kDura) {
+  if (options.regularizer == KgeRegularizer::kDura && options.model != KgeModel::kDistMult &&
+      options.model != KgeModel::kComplEx) {
     return absl::InvalidArgumentError(
-        "regularizer = dura: it multiplies entities by relations as distmult and complex do, and conve does not; "
-        "expected none, n3, f2 or l3");
+        absl::StrCat("regularizer = dura: it multiplies entities by relations as distmult and complex do, and ",
+                     kKgeModelNames.Name(options.model), " does not; expected none, n3, f2 or l3"));
   }
   if (IsConve(options)) return CheckImage(options);
   if (options.input_dropout > 0 && (options.entity_dropout > 0 || options.relation_dropout > 0)) {
@@ -232,9 +239,17 @@ absl::Status CheckKgeOptions(const KgeOptions& options) {
                      " has one rate for heads and relations, and entity_dropout = ", options.entity_dropout,
                      " and relation_dropout = ", options.relation_dropout, " a rate for each: give one or the other"));
   }
-  if (options.model == KgeModel::kComplEx && options.embedding_dim % 2 != 0) {
+  if (options.model == KgeModel::kRescal && options.embedding_dim > kLargestRescal) {
     return absl::InvalidArgumentError(absl::StrCat("embedding_dim = ", options.embedding_dim,
-                                                   ": complex needs an even number, real parts and imaginary parts"));
+                                                   ": a relation of rescal has the square of it, expected at most ",
+                                                   kLargestRescal));
+  }
+  const bool complex = options.model == KgeModel::kComplEx;
+  const bool halves = complex || options.model == KgeModel::kCp || options.model == KgeModel::kSimple;
+  if (halves && options.embedding_dim % 2 != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "embedding_dim = ", options.embedding_dim, ": ", kKgeModelNames.Name(options.model), " needs an even number, ",
+        complex ? "real parts and imaginary parts" : "the vector as a head and the one as a tail"));
   }
   return absl::OkStatus();
 }

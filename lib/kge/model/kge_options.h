@@ -23,13 +23,19 @@
 
 namespace rutile {
 
-// All three models score a tail as <v(head, relation), e_tail> + b_tail; they differ in v. ConvE: Dettmers et al., AAAI
+// All models score a tail as <v(head, relation), e_tail> + b_tail; they differ in v. ConvE: Dettmers et al., AAAI
 // 2018. DistMult (Yang et al., ICLR 2015): v = e_h * w_r. ComplEx (Trouillon et al., ICML 2016): rows are [re | im], v
-// = [re_h re_r - im_h im_r | re_h im_r + im_h re_r].
-enum class KgeModel { kConvE, kDistMult, kComplEx };
+// = [re_h re_r - im_h im_r | re_h im_r + im_h re_r]. RESCAL (Nickel, Tresp, Kriegel, ICML 2011): w_r is a matrix [d,
+// d], row by row, v = e_h^T w_r. CP (Hitchcock 1927; Lacroix, Usunier, Obozinski, ICML 2018) and SimplE (Kazemi &
+// Poole, NeurIPS 2018): rows of entities are [a | b], a the vector as a head and b the one as a tail. CP: w_r has d / 2
+// numbers, v = [0 | a_h w_r]. SimplE: w_r = [r | r of the inverse], v = 1/2 [b_h w_inverse | a_h w_r].
+//
+// The table of entities thus is one matrix for CP, too: its scores cost as much as those of a ComplEx whose entities
+// have as many numbers, and half of its products are with zeros.
+enum class KgeModel { kConvE, kDistMult, kComplEx, kRescal, kCp, kSimple };
 
 // Names are read in any case, with or without dashes: "1n" and "kvsall" are losses.
-inline constexpr absl::string_view kKgeModelWords[] = {"conve", "distmult", "complex"};
+inline constexpr absl::string_view kKgeModelWords[] = {"conve", "distmult", "complex", "rescal", "cp", "simple"};
 inline constexpr LooseEnumNames<KgeModel> kKgeModelNames("no embedding model", kKgeModelWords);
 
 // The variants of ConvE in use, named after the projects that they come from.
@@ -64,8 +70,9 @@ inline constexpr LooseEnumNames<LabelSmoothing> kLabelSmoothingNames("no label s
 // What training adds to the loss of a triple (h, r, t): regularization times the sum over its three embeddings of sum_k
 // |x_k|^p. n3: p = 3, where ComplEx counts the moduli of its complex numbers (the nuclear 3-norm of Lacroix, Usunier,
 // Obozinski, ICML 2018); f2: p = 2, the squared Frobenius norm (same paper); l3: p = 3 over real numbers. n3 and l3 are
-// the same for models without complex numbers. dura: of DistMult and ComplEx, products of entities and relations
-// (Zhang, Cai, Wang, NeurIPS 2020; lib/kge/training/dura_penalty.h).
+// the same for models without complex numbers. With CP, a triple has a_h and b_t, the halves that are in its score.
+// dura: of DistMult and ComplEx, products of entities and relations (Zhang, Cai, Wang, NeurIPS 2020;
+// lib/kge/training/dura_penalty.h).
 enum class KgeRegularizer { kNone, kN3, kF2, kL3, kDura };
 
 inline constexpr absl::string_view kKgeRegularizerWords[] = {"none", "n3", "f2", "l3", "dura"};
@@ -85,7 +92,7 @@ struct EmbeddingInit {
 std::string EmbeddingInitText(const EmbeddingInit& init);
 absl::StatusOr<EmbeddingInit> ParseEmbeddingInit(absl::string_view text);
 
-// A model and its loss; the defaults are ConvE as in Dettmers et al. DistMult and ComplEx ignore what is ConvE's.
+// A model and its loss; the defaults are ConvE as in Dettmers et al. The other models ignore what is ConvE's.
 struct KgeOptions {
   KgeModel model = KgeModel::kConvE;
   ConveVariant variant = ConveVariant::kDettmers;
@@ -95,8 +102,8 @@ struct KgeOptions {
   int64_t output_channels = 32;
   int64_t kernel_height = 3;
   int64_t kernel_width = 3;
-  double input_dropout = 0.2;   // drops elements of the image; DistMult, ComplEx: of e_h and w_r
-  double entity_dropout = 0;    // DistMult, ComplEx, without input_dropout: drops elements of e_h
+  double input_dropout = 0.2;   // drops elements of the image; all but ConvE: of e_h and w_r
+  double entity_dropout = 0;    // all but ConvE, without input_dropout: drops elements of e_h
   double relation_dropout = 0;  // likewise of w_r
   // Drops elements of the table of entities with which queries are scored: one mask for a batch (LibKGE's, whose
   // entity dropout drops heads and candidates).
@@ -111,7 +118,7 @@ struct KgeOptions {
   bool group_queries = false;
   KgeRegularizer regularizer = KgeRegularizer::kNone;
   double regularization = 0.05;  // weight of the regularizer
-  // DistMult, ComplEx: weight of the loss of a triple's relation among all relations, given head and tail (Chen et al.,
+  // All but ConvE: weight of the loss of a triple's relation among all relations, given head and tail (Chen et al.,
   // AKBC 2021; lib/kge/training/relation_prediction.h). 0: none.
   double relation_prediction = 0;
   EmbeddingInit init;
@@ -125,6 +132,14 @@ constexpr double kBatchNormMomentum = 0.1;
 // One row for each option but precision and seed: its flag, range, which models have it, its name in configs and model
 // files. A row that decides about others comes before them.
 absl::Span<const Setting<KgeOptions>> KgeSettings();
+
+// False for ConvE alone: v is a product of e_h and w_r, without layers.
+inline bool IsProductModel(KgeModel model) { return model != KgeModel::kConvE; }
+
+// True for the models that lib/kge/gpu has kernels of.
+inline bool HasDeviceKernels(KgeModel model) {
+  return model == KgeModel::kConvE || model == KgeModel::kDistMult || model == KgeModel::kComplEx;
+}
 
 // False if training multiplies rows of tails and does not only score them (dura, relation_prediction): processes that
 // divide the table of entities (lib/kge/layers/kge_shard.h) do not have these rows.

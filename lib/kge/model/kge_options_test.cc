@@ -23,7 +23,8 @@ std::string Refusal(const KgeOptions& options) {
 }
 
 TEST(KgeOptionsTest, NamesAreReadBack) {
-  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx}) {
+  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal,
+                               KgeModel::kCp, KgeModel::kSimple}) {
     EXPECT_EQ(*kKgeModelNames.Parse(kKgeModelNames.Name(model)), model);
   }
   for (const ConveVariant variant : {ConveVariant::kDettmers, ConveVariant::kTiepin, ConveVariant::kLibkge}) {
@@ -53,7 +54,7 @@ TEST(KgeOptionsTest, NamesAreReadInAnyCaseWithoutDashes) {
 
 TEST(KgeOptionsTest, OtherNamesAreRefusedWithTheChoices) {
   EXPECT_THAT(std::string(kKgeModelNames.Parse("transe").status().message()),
-              AllOf(HasSubstr("transe"), HasSubstr("conve, distmult, complex")));
+              AllOf(HasSubstr("transe"), HasSubstr("conve, distmult, complex, rescal, cp, simple")));
   EXPECT_THAT(std::string(kConveVariantNames.Parse("").status().message()), HasSubstr("dettmers, tiepin, libkge"));
   EXPECT_THAT(std::string(kKgeLossNames.Parse("bce").status().message()), HasSubstr("1-N, 1-of-N, 1vsAll, KvsAll"));
   EXPECT_THAT(std::string(kLabelSmoothingNames.Parse("none").status().message()),
@@ -123,6 +124,10 @@ TEST(CheckKgeOptionsTest, DuraMultipliesAndConveDoesNot) {
   KgeOptions options;
   options.regularizer = KgeRegularizer::kDura;
   EXPECT_THAT(Refusal(options), ErrorNames({"dura", "conve", "none, n3, f2 or l3"}));
+  for (const KgeModel model : {KgeModel::kRescal, KgeModel::kCp, KgeModel::kSimple}) {
+    options.model = model;
+    EXPECT_THAT(Refusal(options), ErrorNames({"dura", std::string(kKgeModelNames.Name(model)), "none, n3, f2 or l3"}));
+  }
   options.model = KgeModel::kComplEx;
   EXPECT_TRUE(CheckKgeOptions(options).ok());
   options.relation_prediction = -1;
@@ -179,8 +184,15 @@ TEST(CheckKgeOptionsTest, ImagesAreConvesAlone) {
   options.model = KgeModel::kDistMult;
   options.embedding_dim = 7;
   EXPECT_TRUE(CheckKgeOptions(options).ok());
-  options.model = KgeModel::kComplEx;
-  EXPECT_THAT(Refusal(options), AllOf(HasSubstr("embedding_dim = 7"), HasSubstr("even")));
+  options.model = KgeModel::kRescal;
+  EXPECT_TRUE(CheckKgeOptions(options).ok());
+  for (const KgeModel model : {KgeModel::kComplEx, KgeModel::kCp, KgeModel::kSimple}) {
+    options.model = model;
+    EXPECT_THAT(Refusal(options), ErrorNames({"embedding_dim = 7", "even", std::string(kKgeModelNames.Name(model))}));
+  }
+  options.model = KgeModel::kRescal;
+  options.embedding_dim = 4097;
+  EXPECT_THAT(Refusal(options), ErrorNames({"embedding_dim = 4097", "rescal", "at most 4096"}));
 }
 
 // What flags, configs and model files read of a row.

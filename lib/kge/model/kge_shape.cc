@@ -16,7 +16,7 @@ class Layout {
     const int64_t n = shape.num_entities, d = shape.dim();
     AddTable(&offsets_.entity, "entity.weight", {n, d});
     if (shape.has_entity_bias()) AddTable(&offsets_.entity_bias, "entity.bias", {n});
-    AddTable(&offsets_.relation, "relation.weight", {shape.num_relations, d});
+    AddTable(&offsets_.relation, "relation.weight", {shape.num_relations, shape.relation_dim()});
     if (shape.is_conve()) AddConve(shape);
     offsets_.size = end_;
   }

@@ -18,6 +18,11 @@ struct KgeShape {
   int64_t num_relations = 0;  // relations of queries: R, or 2 R with inverses
 
   int64_t dim() const { return options.embedding_dim; }  // d
+  // Numbers in a row of relations, D: d, but d x d for RESCAL and d / 2 for CP.
+  int64_t relation_dim() const {
+    if (options.model == KgeModel::kRescal) return dim() * dim();
+    return options.model == KgeModel::kCp ? dim() / 2 : dim();
+  }
   bool stacked_in_width() const { return options.variant == ConveVariant::kTiepin; }
   int64_t image_height() const { return options.embedding_height * (stacked_in_width() ? 1 : 2); }
   int64_t image_width() const { return options.embedding_width * (stacked_in_width() ? 2 : 1); }
@@ -35,7 +40,7 @@ struct KgeShape {
   struct Offsets {
     int64_t entity = -1;                                                       // entity.weight [N, d]
     int64_t entity_bias = -1;                                                  // entity.bias [N]
-    int64_t relation = -1;                                                     // relation.weight [num_relations, d]
+    int64_t relation = -1;                                                     // relation.weight [num_relations, D]
     int64_t bn0_weight = -1, bn0_bias = -1, bn0_mean = -1, bn0_variance = -1;  // [1]
     int64_t conv_weight = -1;                                                  // [C, 1, kh, kw]
     int64_t conv_bias = -1;                                                    // [C]

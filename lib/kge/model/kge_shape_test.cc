@@ -44,6 +44,16 @@ TEST(KgeShapeTest, TiepinStacksAlongWidth) {
   EXPECT_EQ(shape.num_features(), 32 * 14 * 2);
 }
 
+TEST(KgeShapeTest, RelationsMayHaveOtherSizesThanEntities) {
+  for (const auto& [model, size] : {std::pair(KgeModel::kDistMult, 200), std::pair(KgeModel::kSimple, 200),
+                                    std::pair(KgeModel::kRescal, 40000), std::pair(KgeModel::kCp, 100)}) {
+    const KgeShape shape = Shape(model, ConveVariant::kDettmers);
+    EXPECT_EQ(shape.relation_dim(), size);
+    EXPECT_EQ(shape.Slices()[1].shape, (std::vector<int64_t>{474, size}));
+    EXPECT_EQ(shape.offsets().size, 14541 * 200 + 474 * size);
+  }
+}
+
 TEST(KgeShapeTest, NamesOfEachModel) {
   EXPECT_EQ(Names(Shape(KgeModel::kDistMult, ConveVariant::kDettmers)), "entity.weight relation.weight");
   EXPECT_EQ(Names(Shape(KgeModel::kComplEx, ConveVariant::kLibkge)), "entity.weight relation.weight");

@@ -49,8 +49,10 @@ class ConveKernel::ImplOf : public Impl {
       : shape_(shape),
         at_(shape.offsets()),
         scores_(shape, pool, factors),
-        products_(shape),
-        penalty_(shape.options),
+        products_(shape, pool),
+        rows_per_entity_(PenalizedRowsOfEntity(shape.options)),
+        entity_penalty_(shape.options, shape.dim() / rows_per_entity_),
+        relation_penalty_(shape.options, shape.relation_dim()),
         dura_(shape.options) {
     if (shape.is_conve()) conve_.emplace(shape, pool, factors);
     if (!shape.is_conve() && shape.options.relation_prediction > 0) prediction_.emplace(shape, pool, factors);
@@ -88,7 +90,8 @@ class ConveKernel::ImplOf : public Impl {
     const std::vector<WeightedPair> pairs = FindPenalizedPairs(shape_.options, batch);
     if (!penalized.entities.empty() || !pairs.empty()) {
       arrays.add_to_rows = [&](ShardRange entities, T* rows) {
-        penalty_.AddGradients(penalized.entities, entities, p + at_.entity, entities.begin, rows);
+        entity_penalty_.AddGradients(penalized.entities, PenaltyRows(entities), p + at_.entity,
+                                     PenaltyRows(entities).begin, rows);
         dura_.AddEntityGradients(pairs, entities, p + at_.entity, p + at_.relation, rows);
       };
     }
@@ -111,10 +114,10 @@ class ConveKernel::ImplOf : public Impl {
     *loss_sum += loss;
     if (g == nullptr) return;
     const ProfileScope scope(Stage::kBackward);
-    penalty_.AddGradients(penalized.relations, OwnRelations(shard), p + at_.relation, 0, g + at_.relation);
+    relation_penalty_.AddGradients(penalized.relations, OwnRelations(shard), p + at_.relation, 0, g + at_.relation);
     BatchRowGradients<T> d_rows;
     if (observer != nullptr || shard != nullptr) d_rows.heads = TakeZeros(&d_heads_, batch.size() * shape_.dim());
-    if (shard != nullptr) d_rows.relations = TakeZeros(&d_relations_, batch.size() * shape_.dim());
+    if (shard != nullptr) d_rows.relations = TakeZeros(&d_relations_, batch.size() * shape_.relation_dim());
     if (conve_) {
       conve_->Backward(p, batch, v, arrays.d_v, g, d_rows, observer,
                        /*overwrite_fc=*/delivery.overwrites() && !arrays.add);
@@ -166,8 +169,13 @@ class ConveKernel::ImplOf : public Impl {
   // Returns what the regularizer adds for the rows that this process owns.
   double Penalty(const PenalizedRows& rows, const T* p, KgeShard* shard) const {
     const ShardRange entities = shard != nullptr ? shard->entities() : ShardRange{0, shape_.num_entities};
-    return penalty_.SumOf(rows.entities, entities, p + at_.entity) +
-           penalty_.SumOf(rows.relations, OwnRelations(shard), p + at_.relation);
+    return entity_penalty_.SumOf(rows.entities, PenaltyRows(entities), p + at_.entity) +
+           relation_penalty_.SumOf(rows.relations, OwnRelations(shard), p + at_.relation);
+  }
+
+  // Returns the rows of these entities that have penalties.
+  ShardRange PenaltyRows(ShardRange entities) const {
+    return {rows_per_entity_ * entities.begin, rows_per_entity_ * entities.end};
   }
 
   // Sets the shard that works on the next batch; nullptr: this process computes all of it.
@@ -179,12 +187,13 @@ class ConveKernel::ImplOf : public Impl {
 
   // Fetches the rows of heads and then those of relations, each from the process that owns it.
   void FetchRows(const T* p, const KgeBatch& batch) {
-    const int64_t d = shape_.dim(), n = batch.size() * d;
-    T* const rows = TakeZeros(&row_memory_, 2 * n);
+    const int64_t d = shape_.dim(), of_relation = shape_.relation_dim(), n = batch.size() * d;
+    T* const rows = TakeZeros(&row_memory_, n + batch.size() * of_relation);
     for (int64_t e = 0; e < batch.size(); ++e) {
       const int64_t head = batch.head[e], relation = batch.relation[e];
       if (shard_->entities().holds(head)) std::copy_n(p + at_.entity + head * d, d, rows + e * d);
-      if (shard_->relations().holds(relation)) std::copy_n(p + at_.relation + relation * d, d, rows + n + e * d);
+      if (!shard_->relations().holds(relation)) continue;
+      std::copy_n(p + at_.relation + relation * of_relation, of_relation, rows + n + e * of_relation);
     }
     shard_->Sum(&row_memory_);
     rows_.heads = rows;
@@ -194,14 +203,15 @@ class ConveKernel::ImplOf : public Impl {
   // Adds the gradients of owned rows in order, since two examples may have the same head. All processes have computed
   // the gradients of replicated parameters; those of rank 0 count, and the others are set to 0.
   void AddOwned(const KgeShard& shard, const KgeBatch& batch, const BatchRowGradients<T>& d_rows, T* g) const {
-    const int64_t d = shape_.dim();
-    const auto add = [&](const T* from, T* to) {
-      for (int64_t j = 0; j < d; ++j) to[j] += from[j];
+    const int64_t d = shape_.dim(), of_relation = shape_.relation_dim();
+    const auto add = [](const T* from, int64_t n, T* to) {
+      for (int64_t j = 0; j < n; ++j) to[j] += from[j];
     };
     for (int64_t e = 0; e < batch.size(); ++e) {
       const int64_t head = batch.head[e], relation = batch.relation[e];
-      if (shard.entities().holds(head)) add(d_rows.heads + e * d, g + at_.entity + head * d);
-      if (shard.relations().holds(relation)) add(d_rows.relations + e * d, g + at_.relation + relation * d);
+      if (shard.entities().holds(head)) add(d_rows.heads + e * d, d, g + at_.entity + head * d);
+      if (!shard.relations().holds(relation)) continue;
+      add(d_rows.relations + e * of_relation, of_relation, g + at_.relation + relation * of_relation);
     }
     if (!conve_ || shard.rank() == 0) return;
     std::fill(g + at_.relation + shape_.num_relations * d, g + at_.fc_weight, T(0));
@@ -288,7 +298,8 @@ class ConveKernel::ImplOf : public Impl {
   EntityScores<T> scores_;
   std::optional<ConveLayers<T>> conve_;
   ProductLayers<T> products_;
-  const RowPenalty penalty_;
+  const int64_t rows_per_entity_;
+  const RowPenalty entity_penalty_, relation_penalty_;
   const DuraPenalty dura_;
   std::optional<RelationPrediction<T>> prediction_;  // if it has a weight
   std::optional<KgeShard> shard_;                    // set by SetShard

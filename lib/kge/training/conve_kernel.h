@@ -5,9 +5,9 @@
 // and matrix products are those of matrix_products.h. lib/kge/training/kge_reference.h defines the results.
 //
 // Dropout masks are FillDropout of options.seed, batch.epoch and batch.example: kInput over the [2 d] numbers of the
-// stacked image, row-major (DistMult, ComplEx: of e_h, then of w_r, or kHead and kRelation over [d] each); kFeatureMap
-// over [C]; kOutput over [d]. The candidates' masks are FillCandidateDropout of options.seed, batch.epoch, batch.number
-// and the entity, over [d].
+// stacked image, row-major (models without layers: [d + D], of e_h, then of w_r, or kHead over [d] and kRelation over
+// [D]); kFeatureMap over [C]; kOutput over [d]. The candidates' masks are FillCandidateDropout of options.seed,
+// batch.epoch, batch.number and the entity, over [d].
 //
 // Results have the same bits for any number of threads.
 
@@ -47,7 +47,7 @@ class ConveKernel {
   ConveKernel(const ConveKernel&) = delete;
   ConveKernel& operator=(const ConveKernel&) = delete;
 
-  // From now on norms use the batches of all processes (conve_layers.h); DistMult and ComplEx have none.
+  // From now on norms use the batches of all processes (conve_layers.h), which ConvE alone has.
   void SetBatchSum(BatchSum sum);
 
   // Makes this kernel one of several processes that own the model in parts (kge_shard.h): AccumulateGradients of

@@ -137,8 +137,10 @@ std::vector<Case> AllCases() {
       for (const ConveVariant variant : {ConveVariant::kDettmers, ConveVariant::kTiepin, ConveVariant::kLibkge}) {
         cases.push_back({KgeModel::kConvE, variant, loss, precision});
       }
-      cases.push_back({KgeModel::kDistMult, ConveVariant::kDettmers, loss, precision});
-      cases.push_back({KgeModel::kComplEx, ConveVariant::kDettmers, loss, precision});
+      for (const KgeModel model :
+           {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp, KgeModel::kSimple}) {
+        cases.push_back({model, ConveVariant::kDettmers, loss, precision});
+      }
     }
   }
   return cases;

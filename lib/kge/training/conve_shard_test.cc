@@ -212,7 +212,10 @@ INSTANTIATE_TEST_SUITE_P(Models, ConveShardTest,
                                                               Model(KgeModel::kConvE, ConveVariant::kTiepin),
                                                               Model(KgeModel::kConvE, ConveVariant::kLibkge),
                                                               Model(KgeModel::kDistMult, ConveVariant::kDettmers),
-                                                              Model(KgeModel::kComplEx, ConveVariant::kDettmers)),
+                                                              Model(KgeModel::kComplEx, ConveVariant::kDettmers),
+                                                              Model(KgeModel::kRescal, ConveVariant::kDettmers),
+                                                              Model(KgeModel::kCp, ConveVariant::kDettmers),
+                                                              Model(KgeModel::kSimple, ConveVariant::kDettmers)),
                                             ::testing::Values(KgeLoss::kOneToN, KgeLoss::kKvsAll),
                                             ::testing::Values(DType::kF64, DType::kF32)));
 

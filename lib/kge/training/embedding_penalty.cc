@@ -34,12 +34,10 @@ absl::Span<const WeightedRow> Within(absl::Span<const WeightedRow> rows, ShardRa
 
 }  // namespace
 
-RowPenalty::RowPenalty(const KgeOptions& options)
+RowPenalty::RowPenalty(const KgeOptions& options, int64_t dim)
     : regularizer_(options.regularizer),
-      dim_(options.embedding_dim),
-      half_(options.model == KgeModel::kComplEx && options.regularizer == KgeRegularizer::kN3
-                ? options.embedding_dim / 2
-                : 0) {}
+      dim_(dim),
+      half_(options.model == KgeModel::kComplEx && options.regularizer == KgeRegularizer::kN3 ? dim / 2 : 0) {}
 
 template <typename T>
 double RowPenalty::Of(absl::Span<const T> x) const {
@@ -102,14 +100,16 @@ template void RowPenalty::AddGradients(absl::Span<const WeightedRow>, ShardRange
 
 PenalizedRows FindPenalizedRows(const KgeOptions& options, const KgeBatch& batch) {
   PenalizedRows rows;
-  if (!RowPenalty(options).is_on() || !batch.training) return rows;
+  if (!RowPenalty(options, options.embedding_dim).is_on() || !batch.training) return rows;
+  const auto per_entity = static_cast<int32_t>(PenalizedRowsOfEntity(options));
   for (int64_t q = 0; q < batch.size(); ++q) {
     const int64_t begin = batch.positive_offset[q], end = batch.positive_offset[q + 1];
     const double weight = options.regularization * QueryWeight(options, end - begin);
-    rows.entities.push_back({batch.head[q], weight});
+    rows.entities.push_back({per_entity * batch.head[q], weight});
     rows.relations.push_back({batch.relation[q], weight});
     for (int64_t k = begin; k < end; ++k) {
-      rows.entities.push_back({batch.positive[k], weight / static_cast<double>(end - begin)});
+      const int32_t row = per_entity * batch.positive[k] + per_entity - 1;
+      rows.entities.push_back({row, weight / static_cast<double>(end - begin)});
     }
   }
   Join(&rows.entities);

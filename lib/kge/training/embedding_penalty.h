@@ -9,6 +9,9 @@
 // A query with m tails stands for m triples. Its loss is their mean, and so is what is added: phi(e_h) + phi(w_r) +
 // 1/m sum_t phi(e_t); with group_queries it is their sum, m times as much. All of this depends on a row alone: a batch
 // is a list of rows with weights, and no array of [batch, entities] or of gradients of rows is needed.
+//
+// The score of CP has half of the head's row and the other half of the tail's, and these halves are what is penalized:
+// its table of entities [N, d] counts as one of 2 N rows of d / 2 numbers, that of entity n as a head being row 2 n.
 
 #ifndef RUTILE_LIB_KGE_TRAINING_EMBEDDING_PENALTY_H_
 #define RUTILE_LIB_KGE_TRAINING_EMBEDDING_PENALTY_H_
@@ -32,7 +35,8 @@ struct WeightedRow {
 // The penalty of one kind of row.
 class RowPenalty {
  public:
-  explicit RowPenalty(const KgeOptions& options);
+  // dim: the numbers in a row, d above.
+  RowPenalty(const KgeOptions& options, int64_t dim);
 
   // False for the regularizers none and dura (dura_penalty.h), whose penalties of single rows are 0.
   bool is_on() const { return regularizer_ != KgeRegularizer::kNone && regularizer_ != KgeRegularizer::kDura; }
@@ -56,6 +60,9 @@ class RowPenalty {
   const int64_t dim_;
   const int64_t half_;  // distance from real to imaginary parts if moduli count, else 0
 };
+
+// Returns the number of rows with penalties of their own that an entity has: 2 for CP, else 1.
+inline int64_t PenalizedRowsOfEntity(const KgeOptions& options) { return options.model == KgeModel::kCp ? 2 : 1; }
 
 // The rows that the triples of a batch touch, ascending, each once.
 struct PenalizedRows {

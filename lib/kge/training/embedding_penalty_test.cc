@@ -39,7 +39,7 @@ std::vector<double> RandomRow(int64_t dim) {
 TEST(RowPenaltyTest, ClosedForms) {
   const std::vector<double> x = {3, -1, 4, 0};
   const auto of = [&](KgeModel model, KgeRegularizer regularizer) {
-    return RowPenalty(Options(model, regularizer, 4)).Of(absl::MakeConstSpan(x));
+    return RowPenalty(Options(model, regularizer, 4), 4).Of(absl::MakeConstSpan(x));
   };
   for (const KgeModel model : kModels) {
     EXPECT_EQ(of(model, KgeRegularizer::kNone), 0);
@@ -53,7 +53,7 @@ TEST(RowPenaltyTest, GradientIsTheDifference) {
   for (const KgeModel model : kModels) {
     for (const KgeRegularizer regularizer : kAll) {
       for (const int64_t dim : {2, 6, 34}) {
-        const RowPenalty penalty(Options(model, regularizer, dim));
+        const RowPenalty penalty(Options(model, regularizer, dim), dim);
         std::vector<double> x = RandomRow(dim), gradient(dim, 1.0);
         penalty.AddGradient(0.7, absl::MakeConstSpan(x), absl::MakeSpan(gradient));
         for (int64_t k = 0; k < dim; ++k) {
@@ -74,7 +74,7 @@ TEST(RowPenaltyTest, GradientIsTheDifference) {
 TEST(RowPenaltyTest, ZerosHaveNoGradientAndFloatsAreRounded) {
   for (const KgeModel model : kModels) {
     for (const KgeRegularizer regularizer : kAll) {
-      const RowPenalty penalty(Options(model, regularizer, 6));
+      const RowPenalty penalty(Options(model, regularizer, 6), 6);
       const std::vector<double> zero(6, 0.0);
       std::vector<double> gradient(6, 0.0);
       penalty.AddGradient(1, absl::MakeConstSpan(zero), absl::MakeSpan(gradient));
@@ -122,6 +122,11 @@ TEST(FindPenalizedRowsTest, WeighsRowsByHowOftenTheyOccur) {
   rows = FindPenalizedRows(options, batch.view());
   EXPECT_EQ(Pairs(rows.entities), (Rows{{1, 0.5 + 0.5}, {2, 0.5}, {4, 1 + 0.5}}));
   EXPECT_EQ(Pairs(rows.relations), (Rows{{0, 1.5}}));
+  // The first halves of heads are even rows, and the second halves of tails odd ones.
+  options = Options(KgeModel::kCp, KgeRegularizer::kF2, 4);
+  rows = FindPenalizedRows(options, batch.view());
+  EXPECT_EQ(Pairs(rows.entities), (Rows{{2, 0.5}, {3, 0.25}, {5, 0.5}, {8, 0.5}, {9, 0.25}}));
+  EXPECT_EQ(Pairs(rows.relations), (Rows{{0, 1}}));
 }
 
 TEST(FindPenalizedRowsTest, EvaluationsAreWithout) {
@@ -137,7 +142,7 @@ TEST(FindPenalizedRowsTest, EvaluationsAreWithout) {
 
 // A block of rows, or those of one process, adds its own part.
 TEST(RowPenaltyTest, PartsOfATableAddUp) {
-  const RowPenalty penalty(Options(KgeModel::kComplEx, KgeRegularizer::kN3, 4));
+  const RowPenalty penalty(Options(KgeModel::kComplEx, KgeRegularizer::kN3, 4), 4);
   const std::vector<double> table = RandomRow(5 * 4);
   const std::vector<WeightedRow> rows = {{0, 1}, {2, 0.5}, {3, 2}};
   std::vector<double> whole(20, 0.0), parts(20, 0.0);

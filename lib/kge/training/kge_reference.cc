@@ -190,24 +190,72 @@ BatchStatistics ReferenceStatistics::Fetch() const {
   return fetched;
 }
 
+namespace {
+
+// v of the models without layers, of rows of heads [B, d] and of relations [B, D].
+at::Tensor ProductV(KgeModel model, const at::Tensor& head, const at::Tensor& relation) {
+  const int64_t size = head.size(0), d = head.size(1);
+  const std::vector<at::Tensor> h = head.chunk(2, 1);
+  switch (model) {
+    case KgeModel::kConvE:
+      break;
+    case KgeModel::kDistMult:
+      return head * relation;
+    case KgeModel::kComplEx: {
+      const std::vector<at::Tensor> r = relation.chunk(2, 1);
+      return at::cat({h[0] * r[0] - h[1] * r[1], h[0] * r[1] + h[1] * r[0]}, 1);
+    }
+    case KgeModel::kRescal:
+      return at::bmm(head.unsqueeze(1), relation.view({size, d, d})).squeeze(1);
+    case KgeModel::kCp:
+      return at::cat({at::zeros_like(h[0]), h[0] * relation}, 1);
+    case KgeModel::kSimple: {
+      const std::vector<at::Tensor> r = relation.chunk(2, 1);
+      return 0.5 * at::cat({h[1] * r[1], h[0] * r[0]}, 1);
+    }
+  }
+  LOG(FATAL) << "a model with layers";
+}
+
+// The vector q of lib/kge/training/relation_prediction.h, [P, D].
+at::Tensor RelationQuery(KgeModel model, const at::Tensor& head, const at::Tensor& tail) {
+  const std::vector<at::Tensor> h = head.chunk(2, 1), t = tail.chunk(2, 1);
+  switch (model) {
+    case KgeModel::kConvE:
+      break;
+    case KgeModel::kDistMult:
+      return head * tail;
+    case KgeModel::kComplEx:
+      return at::cat({h[0] * t[0] + h[1] * t[1], h[0] * t[1] - h[1] * t[0]}, 1);
+    case KgeModel::kRescal:
+      return at::bmm(head.unsqueeze(2), tail.unsqueeze(1)).flatten(1);
+    case KgeModel::kCp:
+      return h[0] * t[1];
+    case KgeModel::kSimple:
+      return 0.5 * at::cat({h[0] * t[1], h[1] * t[0]}, 1);
+  }
+  LOG(FATAL) << "a model with layers";
+}
+
+}  // namespace
+
 KgeHidden ReferenceHidden(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch, Precision mixed) {
   const Parts parts(shape, parameters);
   at::Tensor head = parts["entity.weight"].index_select(0, Index(batch.head, parameters));
   at::Tensor relation = parts["relation.weight"].index_select(0, Index(batch.relation, parameters));
   if (shape.is_conve()) return Conve(shape, parts, batch, ProductType(parameters, mixed)).Hidden(head, relation);
-  const int64_t d = shape.dim();
+  const int64_t d = shape.dim(), of_relation = shape.relation_dim(), both = d + of_relation;
   const KgeOptions& options = shape.options;
-  const at::Tensor scales = DropoutScales(shape, batch, DropoutLayer::kInput, options.input_dropout, 2 * d, head);
+  const at::Tensor scales = DropoutScales(shape, batch, DropoutLayer::kInput, options.input_dropout, both, head);
   if (scales.defined()) {
     head = head * scales.narrow(1, 0, d);
-    relation = relation * scales.narrow(1, d, d);
+    relation = relation * scales.narrow(1, d, of_relation);
   } else {
     head = Drop(head, DropoutScales(shape, batch, DropoutLayer::kHead, options.entity_dropout, d, head));
-    relation = Drop(relation, DropoutScales(shape, batch, DropoutLayer::kRelation, options.relation_dropout, d, head));
+    relation = Drop(relation,
+                    DropoutScales(shape, batch, DropoutLayer::kRelation, options.relation_dropout, of_relation, head));
   }
-  if (shape.options.model == KgeModel::kDistMult) return {head * relation, {}};
-  const std::vector<at::Tensor> h = head.chunk(2, 1), r = relation.chunk(2, 1);
-  return {at::cat({h[0] * r[0] - h[1] * r[1], h[0] * r[1] + h[1] * r[0]}, 1), {}};
+  return {ProductV(options.model, head, relation), {}};
 }
 
 at::Tensor ReferenceScores(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch,
@@ -320,7 +368,10 @@ at::Tensor ReferencePenalties(const KgeShape& shape, const at::Tensor& parameter
   if (options.regularizer == KgeRegularizer::kDura) {
     of_triples = ((squares(heads) + squares(tails)) * (0.5 + 1.5 * squares(relations))).sum(1);
   } else {
-    of_triples = penalty(heads) + penalty(relations) + penalty(tails);
+    // CP scores a head's first half with a tail's second.
+    const bool halves = options.model == KgeModel::kCp;
+    of_triples = penalty(halves ? heads.chunk(2, 1)[0] : heads) + penalty(relations) +
+                 penalty(halves ? tails.chunk(2, 1)[1] : tails);
   }
   return options.regularization * OfQueries(options, triples, of_triples);
 }
@@ -333,11 +384,7 @@ at::Tensor ReferenceRelationLosses(const KgeShape& shape, const at::Tensor& para
   const Triples triples = TriplesOf(batch, parameters);
   const at::Tensor heads = parts["entity.weight"].index_select(0, triples.heads);
   const at::Tensor tails = parts["entity.weight"].index_select(0, triples.tails);
-  at::Tensor q = heads * tails;
-  if (options.model == KgeModel::kComplEx) {
-    const std::vector<at::Tensor> h = heads.chunk(2, 1), t = tails.chunk(2, 1);
-    q = at::cat({h[0] * t[0] + h[1] * t[1], h[0] * t[1] - h[1] * t[0]}, 1);
-  }
+  const at::Tensor q = RelationQuery(options.model, heads, tails);
   const at::ScalarType type = ProductType(parameters, mixed);
   const at::Tensor scores = at::matmul(q.to(type), parts["relation.weight"].to(type).t()).to(parameters.scalar_type());
   const at::Tensor losses = -at::log_softmax(scores, 1).gather(1, triples.relations.unsqueeze(1)).squeeze(1);

@@ -36,8 +36,8 @@ struct KgeHidden {
 // conv's and fc's factors (their results have the parameters' type).
 //
 // Dropout masks are FillDropout(options.seed, epoch, example, layer): kInput of 2 d elements, in the order of the
-// stacked image (libkge, DistMult, ComplEx: of e_h, then of w_r); kHead and kRelation of d; kFeatureMap of C; kOutput
-// of d.
+// stacked image (libkge: of e_h, then of w_r; models without layers: likewise, d + D); kHead of d; kRelation of D;
+// kFeatureMap of C; kOutput of d.
 KgeHidden ReferenceHidden(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch,
                           Precision mixed = Precision::kAuto);
 

@@ -70,7 +70,8 @@ void ExpectGradientsOfTheDefinition(const KgeOptions& options) {
 }
 
 TEST(KgeTaskOptionsTest, GradientsWithDropoutByTable) {
-  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx}) {
+  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal,
+                               KgeModel::kCp, KgeModel::kSimple}) {
     for (const KgeLoss loss : kLosses) {
       for (const DType precision : {DType::kF64, DType::kF32}) {
         KgeOptions options = Options(model, loss, precision);
@@ -85,14 +86,16 @@ TEST(KgeTaskOptionsTest, GradientsWithDropoutByTable) {
 }
 
 TEST(KgeTaskOptionsTest, GradientsWithDuraAndRelationPrediction) {
-  for (const KgeModel model : {KgeModel::kDistMult, KgeModel::kComplEx}) {
+  for (const KgeModel model :
+       {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp, KgeModel::kSimple}) {
     for (const KgeLoss loss : kLosses) {
       for (const DType precision : {DType::kF64, DType::kF32}) {
         for (const bool group : {false, true}) {
           if (group && loss != KgeLoss::kOneVsAll) continue;
           KgeOptions options = Options(model, loss, precision);
           options.group_queries = group;
-          options.regularizer = KgeRegularizer::kDura;
+          const bool dura = model == KgeModel::kDistMult || model == KgeModel::kComplEx;
+          options.regularizer = dura ? KgeRegularizer::kDura : KgeRegularizer::kN3;
           options.regularization = 0.7;
           ExpectGradientsOfTheDefinition(options);
           options.relation_prediction = 0.6;

@@ -62,7 +62,8 @@ NamedTensors Batch(KgeTask& task, const std::vector<int64_t>& examples, int64_t 
 
 // Evaluates by LibTorch's operations, as on a GPU, the loss and all ranks.
 TEST(KgeTaskTest, EvaluatesWhereParametersAre) {
-  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx}) {
+  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal,
+                               KgeModel::kCp, KgeModel::kSimple}) {
     for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kKvsAll, KgeLoss::kOneVsAll}) {
       const std::unique_ptr<KgeTask> task = MakeTask(Options(model, ConveVariant::kDettmers, loss));
       const Tensor parameters = task->InitialParameters(5);
@@ -85,7 +86,8 @@ TEST(KgeTaskTest, EvaluatesWhereParametersAre) {
 }
 
 TEST(KgeTaskTest, GradientsAreThoseOfTheDefinition) {
-  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx}) {
+  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal,
+                               KgeModel::kCp, KgeModel::kSimple}) {
     for (const ConveVariant variant : {ConveVariant::kDettmers, ConveVariant::kTiepin, ConveVariant::kLibkge}) {
       if (model != KgeModel::kConvE && variant != ConveVariant::kDettmers) continue;
       for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kOneOfN, KgeLoss::kOneVsAll, KgeLoss::kKvsAll}) {
@@ -102,7 +104,8 @@ TEST(KgeTaskTest, GradientsAreThoseOfTheDefinition) {
 }
 
 TEST(KgeTaskTest, GradientsWithARegularizerAreThoseOfTheDefinition) {
-  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx}) {
+  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal,
+                               KgeModel::kCp, KgeModel::kSimple}) {
     for (const KgeRegularizer regularizer : {KgeRegularizer::kN3, KgeRegularizer::kF2, KgeRegularizer::kL3}) {
       for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kOneOfN, KgeLoss::kOneVsAll, KgeLoss::kKvsAll}) {
         for (const DType precision : {DType::kF64, DType::kF32}) {
@@ -142,7 +145,8 @@ TermSums SumsOf(KgeTask& task, const Tensor& parameters, bool training, std::vec
 
 // All triples of an epoch at once, without dropout and batch norms, which see queries and not triples.
 TEST(KgeTaskTest, GroupedQueriesHaveTheLossAndGradientOfTheirTriples) {
-  for (const KgeModel model : {KgeModel::kDistMult, KgeModel::kComplEx}) {
+  for (const KgeModel model :
+       {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp, KgeModel::kSimple}) {
     for (const double smoothing : {0.0, 0.2}) {
       for (const KgeRegularizer regularizer : {KgeRegularizer::kNone, KgeRegularizer::kN3}) {
         KgeOptions options = Options(model, ConveVariant::kDettmers, KgeLoss::kOneVsAll);

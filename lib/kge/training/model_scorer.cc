@@ -9,6 +9,7 @@
 #include "lib/base/logging.h"
 #include "lib/base/round_up.h"
 #include "lib/kge/layers/conv_passes.h"
+#include "lib/kge/layers/product_query.h"
 #include "lib/machine/parallel_for.h"
 #include "lib/ranking/score_kernel.h"
 #include "lib/trace/scope.h"
@@ -41,15 +42,10 @@ class Model {
       const int64_t taps = shape_.options.kernel_height * shape_.options.kernel_width;
       scope.Add(Counter::kFlop, 2 * queries * shape_.num_features() * (taps + shape_.dim()));
     }
-    switch (shape_.options.model) {
-      case KgeModel::kConvE:
-        return Conve(heads, relations, hidden);
-      case KgeModel::kDistMult:
-        return DistMult(heads, relations, hidden);
-      case KgeModel::kComplEx:
-        return ComplEx(heads, relations, hidden);
+    if (shape_.is_conve()) return Conve(heads, relations, hidden);
+    for (size_t q = 0; q < heads.size(); ++q, hidden += shape_.dim()) {
+      ProductQuery(shape_, Entity(heads[q]), Relation(relations[q]), hidden);
     }
-    LOG(FATAL) << "no such model";
   }
 
  private:
@@ -59,7 +55,7 @@ class Model {
   };
 
   const T* Entity(int32_t id) const { return p_.data() + at_.entity + id * shape_.dim(); }
-  const T* Relation(int32_t id) const { return p_.data() + at_.relation + id * shape_.dim(); }
+  const T* Relation(int32_t id) const { return p_.data() + at_.relation + id * shape_.relation_dim(); }
 
   // Returns the linear function of element i of a norm whose parameters begin at these offsets; weight -1: not affine.
   Line Norm(int64_t weight, int64_t bias, int64_t mean, int64_t variance, int64_t i) const {
@@ -138,25 +134,6 @@ class Model {
         for (int64_t o = 0; o < dim; ++o) out[o] = sum[o] < 0 ? T{0} : sum[o];  // NaN stays NaN
       }
     });
-  }
-
-  void DistMult(absl::Span<const int32_t> heads, absl::Span<const int32_t> relations, T* hidden) const {
-    const int64_t dim = shape_.dim();
-    for (size_t q = 0; q < heads.size(); ++q, hidden += dim) {
-      const T *const h = Entity(heads[q]), *const r = Relation(relations[q]);
-      for (int64_t k = 0; k < dim; ++k) hidden[k] = h[k] * r[k];
-    }
-  }
-
-  void ComplEx(absl::Span<const int32_t> heads, absl::Span<const int32_t> relations, T* hidden) const {
-    const int64_t half = shape_.dim() / 2;
-    for (size_t q = 0; q < heads.size(); ++q, hidden += 2 * half) {
-      const T *const h = Entity(heads[q]), *const r = Relation(relations[q]);
-      for (int64_t k = 0; k < half; ++k) {
-        hidden[k] = h[k] * r[k] - h[half + k] * r[half + k];
-        hidden[half + k] = h[k] * r[half + k] + h[half + k] * r[k];
-      }
-    }
   }
 
   const KgeShape shape_;

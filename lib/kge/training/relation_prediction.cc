@@ -1,6 +1,9 @@
 #include "lib/kge/training/relation_prediction.h"
 
+#include <algorithm>
+
 #include "absl/types/span.h"
+#include "lib/kge/layers/product_query.h"
 #include "lib/kge/layers/workspace.h"
 #include "lib/kge/model/kge_labels.h"
 
@@ -10,6 +13,7 @@ namespace {
 // The shape in which relations are what a query is scored with, and the right one is a triple's own.
 KgeShape OverRelations(KgeShape shape) {
   shape.num_entities = shape.num_relations;
+  shape.options.embedding_dim = shape.relation_dim();
   shape.options.loss = KgeLoss::kOneVsAll;
   shape.options.group_queries = false;
   shape.options.label_smoothing = 0;
@@ -23,7 +27,7 @@ template <typename T>
 RelationPrediction<T>::RelationPrediction(const KgeShape& shape, ThreadPool* pool, FactorRounding factors)
     : shape_(shape),
       at_(shape.offsets()),
-      half_(shape.options.model == KgeModel::kComplEx ? shape.dim() / 2 : 0),
+      triples_(std::min(kTriples, NumPieces(kTriples * shape.dim(), shape.relation_dim()))),
       scores_(OverRelations(shape), pool, factors) {}
 
 template <typename T>
@@ -39,7 +43,7 @@ double RelationPrediction<T>::AddLosses(const KgeBatch& batch, const T* paramete
                           static_cast<double>(end - begin);
     for (int64_t k = begin; k < end; ++k) {
       examples_.push_back({batch.head[b], batch.relation[b], batch.positive[k], weight});
-      if (static_cast<int64_t>(examples_.size()) == kTriples) flush();
+      if (examples_.size() == triples_) flush();
     }
   }
   flush();
@@ -48,9 +52,11 @@ double RelationPrediction<T>::AddLosses(const KgeBatch& batch, const T* paramete
 
 template <typename T>
 double RelationPrediction<T>::AddLosses(absl::Span<const Example> examples, const T* parameters, T* gradient) {
-  const int64_t d = shape_.dim(), n = static_cast<int64_t>(examples.size());
+  const int64_t d = shape_.dim(), of_relation = shape_.relation_dim(), n = static_cast<int64_t>(examples.size());
   const T* const table = parameters + at_.entity;
-  T* const q = Take<T>(&q_, n * d);
+  T* const q = Take<T>(&q_, n * of_relation);
+  std::fill_n(q, n * of_relation, T(0));
+  T* const row = Take<T>(&row_, d);
   head_.clear(), relation_.clear(), weight_.clear(), offset_.assign(1, 0);
   for (int64_t i = 0; i < n; ++i) {
     head_.push_back(examples[i].head);
@@ -58,15 +64,10 @@ double RelationPrediction<T>::AddLosses(absl::Span<const Example> examples, cons
     weight_.push_back(examples[i].weight);
     offset_.push_back(i + 1);
     const T *const h = table + examples[i].head * d, *const t = table + examples[i].tail * d;
-    T* const out = q + i * d;
-    if (half_ == 0) {
-      for (int64_t j = 0; j < d; ++j) out[j] = h[j] * t[j];
-      continue;
-    }
-    for (int64_t j = 0, k = half_; j < half_; ++j, ++k) {
-      out[j] = h[j] * t[j] + h[k] * t[k];
-      out[k] = h[j] * t[k] - h[k] * t[j];
-    }
+    // The score <t, v(h, r)> is linear in r: any row gives its gradient. That of h is not needed.
+    std::fill_n(row, d, T(0));
+    const T* const any = parameters + at_.relation;
+    AddProductGradients(shape_, h, any, t, row, q + i * of_relation);
   }
   KgeBatch batch;
   batch.head = head_;
@@ -79,23 +80,17 @@ double RelationPrediction<T>::AddLosses(absl::Span<const Example> examples, cons
   arrays.weights = weight_;
   if (gradient == nullptr) return scores_.AddLosses(batch, arrays);
   arrays.d_entities = gradient + at_.relation;
-  arrays.d_v = Take<T>(&d_q_, n * d);
+  arrays.d_v = Take<T>(&d_q_, n * of_relation);
   const double sum = scores_.AddLosses(batch, arrays);
   for (int64_t i = 0; i < n; ++i) {
     const T *const h = table + examples[i].head * d, *const t = table + examples[i].tail * d;
     T* const d_h = gradient + at_.entity + examples[i].head * d;
     T* const d_t = gradient + at_.entity + examples[i].tail * d;
-    const T* const d_q = arrays.d_v + i * d;
-    if (half_ == 0) {
-      for (int64_t j = 0; j < d; ++j) d_h[j] += d_q[j] * t[j], d_t[j] += d_q[j] * h[j];
-      continue;
-    }
-    for (int64_t j = 0, k = half_; j < half_; ++j, ++k) {
-      d_h[j] += d_q[j] * t[j] + d_q[k] * t[k];
-      d_h[k] += d_q[j] * t[k] - d_q[k] * t[j];
-      d_t[j] += d_q[j] * h[j] - d_q[k] * h[k];
-      d_t[k] += d_q[j] * h[k] + d_q[k] * h[j];
-    }
+    // <d_q, q(h, t)> is the score of a relation whose row is d_q; what it adds to q is not needed again.
+    const T* const d_q = arrays.d_v + i * of_relation;
+    AddProductGradients(shape_, h, d_q, t, d_h, q + i * of_relation);
+    ProductQuery(shape_, h, d_q, row);
+    for (int64_t j = 0; j < d; ++j) d_t[j] += row[j];
   }
   return sum;
 }

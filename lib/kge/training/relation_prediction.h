@@ -1,4 +1,4 @@
-// The loss of relation prediction for DistMult and ComplEx, and its gradient.
+// The loss of relation prediction for the models without layers, and its gradient.
 //
 // Chen, Minervini, Riedel, Stenetorp, AKBC 2021 (arXiv:2110.02834): training also asks which relation joins head and
 // tail. A batch of B triples adds
@@ -6,9 +6,10 @@
 //   w / B sum_(h, r, t) ( log sum_r' e^s(h, r', t) - s(h, r, t) )
 //
 // over all relations r', with their inverses, and w = options.relation_prediction. Scores are linear in the relation's
-// row, <q(h, t), w_r>: DistMult q = h t, ComplEx q = [h_re t_re + h_im t_im | h_re t_im - h_im t_re]. Embeddings are
-// those before dropout, and labels are not smoothed. A query with m tails adds the mean over its triples, and with
-// group_queries their sum, as its loss over entities does.
+// row, <q(h, t), w_r>, so that q is their gradient in w_r: DistMult q = h t, ComplEx q = [h_re t_re + h_im t_im | h_re
+// t_im - h_im t_re], RESCAL q = h t^T, CP q = a_h b_t, SimplE q = 1/2 [a_h b_t | b_h a_t]. Embeddings are those before
+// dropout, and labels are not smoothed. A query with m tails adds the mean over its triples, and with group_queries
+// their sum, as its loss over entities does.
 
 #ifndef RUTILE_LIB_KGE_TRAINING_RELATION_PREDICTION_H_
 #define RUTILE_LIB_KGE_TRAINING_RELATION_PREDICTION_H_
@@ -30,7 +31,7 @@ namespace rutile {
 template <typename T>
 class RelationPrediction {
  public:
-  // Triples whose vectors q are in memory at a time.
+  // Triples whose vectors q are in memory at a time; fewer if relations have more numbers than entities.
   static constexpr int64_t kTriples = 2048;
 
   // pool may be null, for one thread. factors: how factors of matrix products are rounded.
@@ -50,13 +51,13 @@ class RelationPrediction {
 
   const KgeShape shape_;
   const KgeShape::Offsets at_;
-  const int64_t half_;  // distance from real to imaginary parts; 0: numbers are real
+  const size_t triples_;  // in memory at a time
   EntityScores<T> scores_;
   std::vector<Example> examples_;
   std::vector<int32_t> head_, relation_;
   std::vector<int64_t> offset_;
   std::vector<double> weight_;
-  Tensor q_, d_q_;
+  Tensor q_, d_q_, row_;
 };
 
 extern template class RelationPrediction<float>;

@@ -31,18 +31,29 @@ KgeShape Shape(KgeModel model, KgeLoss loss, bool group_queries) {
   return shape;
 }
 
-// Re <h, r, conj(t)>, with complex numbers as such.
+// <h, r, t>; of ComplEx Re <h, r, conj(t)>, with complex numbers as such.
 double Score(const KgeShape& shape, const std::vector<double>& p, int64_t h, int64_t r, int64_t t) {
   const KgeShape::Offsets at = shape.offsets();
-  const double *const e = &p[at.entity + 6 * h], *const w = &p[at.relation + 6 * r], *const o = &p[at.entity + 6 * t];
+  const double *const e = &p[at.entity + 6 * h], *const w = &p[at.relation + shape.relation_dim() * r];
+  const double* const o = &p[at.entity + 6 * t];
   double score = 0;
   if (shape.options.model == KgeModel::kDistMult) {
     for (int k = 0; k < 6; ++k) score += e[k] * w[k] * o[k];
     return score;
   }
+  if (shape.options.model == KgeModel::kRescal) {
+    for (int k = 0; k < 36; ++k) score += e[k / 6] * w[k] * o[k % 6];
+    return score;
+  }
   using Complex = std::complex<double>;
   for (int k = 0; k < 3; ++k) {
-    score += (Complex(e[k], e[k + 3]) * Complex(w[k], w[k + 3]) * std::conj(Complex(o[k], o[k + 3]))).real();
+    if (shape.options.model == KgeModel::kCp) {
+      score += e[k] * w[k] * o[k + 3];
+    } else if (shape.options.model == KgeModel::kSimple) {
+      score += (e[k] * w[k] * o[k + 3] + e[k + 3] * w[k + 3] * o[k]) / 2;
+    } else {
+      score += (Complex(e[k], e[k + 3]) * Complex(w[k], w[k + 3]) * std::conj(Complex(o[k], o[k + 3]))).real();
+    }
   }
   return score;
 }
@@ -65,7 +76,8 @@ double Definition(const KgeShape& shape, const KgeBatch& batch, const std::vecto
 }
 
 TEST(RelationPredictionTest, IsItsDefinition) {
-  for (const KgeModel model : {KgeModel::kDistMult, KgeModel::kComplEx}) {
+  for (const KgeModel model :
+       {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp, KgeModel::kSimple}) {
     for (const bool group : {false, true}) {
       const KgeShape shape = Shape(model, group ? KgeLoss::kOneVsAll : KgeLoss::kOneToN, group);
       const OwnedKgeBatch batch = RandomKgeBatch(shape, 9, 4, 3);

@@ -50,7 +50,7 @@ constexpr ForeignFlag kForeign[] = {
     {"edge_map", kFeaturize},
     {"inverse_relations", kFeaturize},
     {"create_inverse_triples", "--inverse_relations, which featurize adds unless told otherwise"},
-    {"model", "--kge_model=conve, distmult or complex"},
+    {"model", "--kge_model=conve, distmult, complex, rescal, cp or simple"},
     {"embedding_size", "--embedding_dim=N"},
     {"dropout", "--input_dropout, --feature_map_dropout and --output_dropout"},
     {"negative_sampler", kAllEntities},

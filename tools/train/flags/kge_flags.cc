@@ -69,9 +69,10 @@ absl::Status SetImage(KgeOptions* options) {
   const bool dettmers = options->variant == ConveVariant::kDettmers;
   options->embedding_height = height > 0 ? height : dim > 0 && width > 0 ? dim / width : dettmers ? 20 : 10;
   options->embedding_width = width > 0 ? width : dim > 0 && height > 0 ? dim / height : dettmers ? 10 : 20;
-  options->embedding_dim = dim > 0                   ? dim
-                           : height > 0 || width > 0 ? options->embedding_height * options->embedding_width
-                                                     : 200;
+  options->embedding_dim = dim > 0                               ? dim
+                           : height > 0 || width > 0             ? options->embedding_height * options->embedding_width
+                           : options->model == KgeModel::kRescal ? 64
+                                                                 : 200;
   return absl::OkStatus();
 }
 
@@ -149,7 +150,7 @@ absl::StatusOr<bool> ShardsFromFlags(const KgeShape& shape, const TrainerOptions
   if (ChosenStrategy() == Strategy::kDdp || FLAGS_sync_batchnorm || !CanShard(shape.options)) return false;
   if (!CheckShardModel(options).ok()) return false;
   // Rows of heads and relations and their gradients, what fc gives and the slopes of v.
-  const int64_t exchanged = 6 * options.batch_size * shape.dim();
+  const int64_t exchanged = options.batch_size * (4 * shape.dim() + 2 * shape.relation_dim());
   return exchanged < shape.offsets().size;
 }
 
