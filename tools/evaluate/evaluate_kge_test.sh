@@ -165,6 +165,23 @@ $evaluate --export_embeddings=e.tsv m.safetensors 2> log || fail "embeddings: $(
 [ "$(awk -F'\t' 'NF != 28' e.tsv | wc -l)" = 0 ] || fail "e.tsv: $(head -n 2 e.tsv)"
 $evaluate --export_embeddings=e.safetensors m.safetensors 2> log || fail "embeddings: $(cat log)"
 
+# The other models are ranked and asked like these, alone and together. Relations of rescal and cp have another number
+# of values than entities, which a table does not hold.
+for name in rescal cp simple; do
+  $model g.safetensors $name.safetensors $name dettmers 8 2 1 1vsAll || fail "model $name"
+  $evaluate --threads=1 $name.safetensors g.safetensors > one.$name || fail "ranks of $name"
+  $evaluate --threads=2 $name.safetensors g.safetensors > two.$name || fail "ranks of $name on two threads"
+  cmp one.$name two.$name || fail "$name: threads differ"
+  $evaluate --queries=queries.tsv --top_k=3 $name.safetensors g.safetensors > answers.$name || fail "answers of $name"
+  $evaluate --export_embeddings=$name.e.safetensors $name.safetensors 2> log || fail "embeddings of $name: $(cat log)"
+done
+$evaluate rescal.safetensors,cp.safetensors,simple.safetensors g.safetensors > together || fail "models together"
+for name in rescal cp; do
+  expect_error 1 "entities of $name have 8 numbers .*\.safetensors" \
+    $evaluate --export_embeddings=$name.tsv $name.safetensors
+  [ ! -e $name.tsv ] || fail "a table of $name"
+done
+
 $evaluate --min_mrr=0.0001 m.safetensors g.safetensors > /dev/null 2>&1 || fail "a limit that is met"
 $evaluate --min_mrr=0.99 m.safetensors g.safetensors > /dev/null 2> err
 [ $? = 2 ] || fail "a limit that is not met: $(cat err)"

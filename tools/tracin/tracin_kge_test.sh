@@ -31,6 +31,18 @@ for flags in --precision=fp32 --precision=bf16 --precondition=adam --test_quanti
   expect_line 'verify: .*3 pairs agree' log
 done
 
+# The other models: gradients of relations are matrices for rescal, and half as long as those of entities for cp.
+for model in rescal cp simple; do
+  $train --kge_model=$model --embedding_dim=8 --kge_loss=1vsAll --max_epochs=2 --plot=false --progress=false \
+    --threads=1 --output_dir=$model g.safetensors > log 2>&1 || fail "train $model: $(cat log)"
+  for flags in --loss=triple --loss=ce --loss=1n --precondition=adam --test_quantity=score --self; do
+    test=--test=t.tsv
+    [ $flags = --self ] && test=
+    ok v.tsv --train=g.safetensors $test $flags --verify=3 --precision=fp64 $model/checkpoints/last.safetensors
+    expect_line 'verify: .*3 pairs agree' log
+  done
+done
+
 # Scores add up over checkpoints with their rates, blocks and shards; they are symmetric, and self is the diagonal.
 ok one.tsv $data --top_k=0 --learning_rate=1 run/checkpoints/epoch-00002.safetensors
 ok two.tsv $data --top_k=0 --learning_rate=1 run/checkpoints/epoch-00004.safetensors

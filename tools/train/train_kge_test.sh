@@ -236,9 +236,8 @@ for model in rescal cp simple; do
   for flags in "--input_dropout=0.2 --regularizer=n3" "--entity_dropout=0.2 --candidate_dropout=0.1" \
     "--input_dropout=0 --relation_prediction=0.5"; do
     succeeds $train $bilinear $flags --max_epochs=3 --overwrite --output_dir=g t.safetensors
-    succeeds $train $bilinear $flags --max_epochs=3 --overwrite --threads=2 --output_dir=gg t.safetensors
-    $diff g/last.safetensors gg/last.safetensors || fail "$model $flags: threads differ"
-    succeeds $train $bilinear $flags --max_epochs=3 --overwrite --compile_mode=none --output_dir=h t.safetensors
+    succeeds $train $bilinear $flags --max_epochs=3 --overwrite --threads=2 --compile_mode=none --output_dir=h \
+      t.safetensors
     awk -v a="$(loss_of g)" -v b="$(loss_of h)" 'BEGIN {exit !(a - b < 2e-3 * a && b - a < 2e-3 * a)}' ||
       fail "$model $flags: loss $(loss_of g) by the kernel, $(loss_of h) by the reference"
   done
