@@ -8,7 +8,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/graph/known_tails.h"
-#include "lib/kge/model/kge_options.h"
 #include "lib/kge/new_entities/minimize.h"
 #include "lib/kge/new_entities/other_queries.h"
 #include "lib/kge/new_entities/row_objective.h"
@@ -36,11 +35,6 @@ absl::StatusOr<FoldedRows> FoldIn(const TrainedKge& model, const NewTriples& add
   const ProfileScope scope(Stage::kPredict);
   ThreadPool pool(num_threads);
   const std::unique_ptr<RowQueries> queries = MakeRowQueries(model.shape, model.parameters, &pool);
-  if (queries == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("new entities are folded into conve, distmult and complex alone; this model is ",
-                     kKgeModelNames.Name(model.shape.options.model)));
-  }
   const RowPrior prior(model.shape, model.parameters, &pool);
   TableLoss table(model.shape, model.parameters, &pool);
   const KgeScorer scorer = MakeScorer(model.shape, model.parameters, num_threads);
@@ -65,7 +59,7 @@ absl::StatusOr<FoldedRows> FoldIn(const TrainedKge& model, const NewTriples& add
                                      model.shape.is_conve() ? kFlat : 0);
     std::vector<double> row = prior.FromStandard(minimum.x);
     for (const double x : row) {
-      if (std::isfinite(x) && std::isfinite(minimum.value)) continue;
+      if (std::isfinite(x) && std::isfinite(minimum.value) && std::isfinite(minimum.gradient_norm)) continue;
       return absl::InvalidArgumentError(
           absl::StrCat("the row of ", JsonQuote(added.names[i]), " is not finite: are the model's scores?"));
     }

@@ -29,7 +29,7 @@ struct FoldedRows {
 
 // Finds the row of each new entity, which minimizes the objective of row_objective.h. New entities do not see each
 // other, so their order does not matter. grown: from GrowGraph. The rows do not depend on num_threads.
-// INVALID_ARGUMENT: a model for which there are no RowQueries, or whose rows or scores are not finite.
+// INVALID_ARGUMENT: a model whose rows or scores are not finite.
 absl::StatusOr<FoldedRows> FoldIn(const TrainedKge& model, const NewTriples& added, const KnowledgeGraph& grown,
                                   int num_threads);
 

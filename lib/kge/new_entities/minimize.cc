@@ -22,9 +22,13 @@ double Dot(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
+// Returns the largest magnitude; NaN if there is one.
 double Largest(const std::vector<double>& a) {
   double most = 0;
-  for (const double x : a) most = std::abs(x) <= most ? most : std::abs(x);  // NaN is the largest
+  for (const double x : a) {
+    if (std::isnan(x)) return x;
+    most = std::max(most, std::abs(x));
+  }
   return most;
 }
 

@@ -49,6 +49,15 @@ TEST(MinimizeTest, StepsBackFromWhereThereIsNoValue) {
   EXPECT_NEAR(Minimize(function, {0.01}, 1e-10, 1000).x[0], 1, 1e-9);
 }
 
+TEST(MinimizeTest, AGradientThatIsNoNumberIsReported) {
+  const ValueAndGradient function = [](absl::Span<const double> /*x*/, absl::Span<double> g) {
+    g[0] = std::numeric_limits<double>::quiet_NaN();
+    g[1] = 1e-20;
+    return 1.0;
+  };
+  EXPECT_TRUE(std::isnan(Minimize(function, {0, 0}, 1e-10, 100).gradient_norm));
+}
+
 TEST(MinimizeTest, EndsAtTheLimitAndAtAKink) {
   const ValueAndGradient kink = [](absl::Span<const double> x, absl::Span<double> g) {
     g[0] = x[0] < 0 ? -1 : 2;

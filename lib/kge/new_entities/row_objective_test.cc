@@ -17,6 +17,10 @@ namespace {
 
 using ::testing::ElementsAre;
 
+constexpr KgeModel kProductModels[] = {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp,
+                                       KgeModel::kSimple};
+constexpr KgeModel kAllModels[] = {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal,
+                                   KgeModel::kCp,       KgeModel::kSimple,  KgeModel::kConvE};
 constexpr int32_t kNew = 9;  // of a model with 9 entities
 const std::vector<Triple> kTrain = {{0, 0, 1}, {0, 0, 2}, {1, 1, 3}, {4, 0, 5}, {6, 1, 7}, {8, 1, 3}};
 const std::vector<Triple> kTriples = {{kNew, 0, 1}, {kNew, 0, 4}, {8, 1, kNew}};
@@ -123,7 +127,7 @@ TEST(RowObjectiveTest, IsTheTrainingLossByPlainLoops) {
 
 TEST(RowObjectiveTest, GradientsAreDerivatives) {
   for (const KgeLoss loss : {KgeLoss::kOneVsAll, KgeLoss::kKvsAll, KgeLoss::kOneToN, KgeLoss::kOneOfN}) {
-    for (const KgeModel kind : {KgeModel::kDistMult, KgeModel::kComplEx}) {
+    for (const KgeModel kind : kProductModels) {
       Fixture fixture(kind, loss);
       // Third derivatives are of the order of 10 and the step is 1e-5; values of 100 are rounded to 1e-14.
       EXPECT_LT(GradientError(&fixture.objective, RandomPoint(fixture.prior.size()), 1e-5), 1e-8);
@@ -138,7 +142,7 @@ TEST(RowObjectiveTest, GradientsAreDerivatives) {
 
 TEST(RowObjectiveTest, TheMinimumHasNoGradientByCentralDifferences) {
   for (const KgeLoss loss : {KgeLoss::kOneVsAll, KgeLoss::kOneToN}) {
-    for (const KgeModel kind : {KgeModel::kDistMult, KgeModel::kComplEx}) {
+    for (const KgeModel kind : kProductModels) {
       Fixture fixture(kind, loss);
       const Minimum minimum =
           Minimize([&](absl::Span<const double> z, absl::Span<double> g) { return fixture.objective(z, g); },
@@ -196,7 +200,7 @@ TEST(RowObjectiveTest, FewerQueriesCountMore) {
 
 // v of a row that the model has is that of ranking.
 TEST(RowQueriesTest, HiddenVectorsAreThoseOfRanking) {
-  for (const KgeModel kind : {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kConvE}) {
+  for (const KgeModel kind : kAllModels) {
     const Fixture fixture(kind, KgeLoss::kOneToN);
     const std::vector<int32_t> relations = {0, 3, 2};
     const std::vector<double> expected = KnownHidden(fixture.scorer, {5, 5, 5}, relations);

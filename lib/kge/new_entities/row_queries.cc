@@ -5,53 +5,44 @@
 
 #include "lib/base/logging.h"
 #include "lib/kge/influence/conve_evaluation.h"
-#include "lib/kge/model/kge_options.h"
+#include "lib/kge/layers/product_query.h"
 #include "lib/task/parameter_slice.h"
 
 namespace rutile {
 namespace {
 
-// DistMult and ComplEx, whose v is linear in x.
-class BilinearQueries : public RowQueries {
+// The models without layers, whose v is linear in x.
+class ProductQueries : public RowQueries {
  public:
-  BilinearQueries(const KgeShape& shape, const Tensor& parameters)
-      : dim_(shape.dim()), half_(shape.options.model == KgeModel::kComplEx ? shape.dim() / 2 : 0) {
-    relations_ = parameters.Slice(shape.offsets().relation, {shape.num_relations * dim_}).ToDoubles();
-  }
+  ProductQueries(const KgeShape& shape, const Tensor& parameters)
+      : shape_(shape),
+        dim_(shape.dim()),
+        relations_(
+            parameters.Slice(shape.offsets().relation, {shape.num_relations * shape.relation_dim()}).ToDoubles()),
+        d_relation_(shape.relation_dim()) {}
 
   void Forward(absl::Span<const double> x, absl::Span<const int32_t> relations, absl::Span<double> v) override {
+    x_.assign(x.begin(), x.end());
     for (size_t q = 0; q < relations.size(); ++q) {
-      const double* const r = Relation(relations[q]);
-      double* const out = v.data() + q * dim_;
-      if (half_ == 0) {
-        for (int64_t k = 0; k < dim_; ++k) out[k] = x[k] * r[k];
-      }
-      for (int64_t k = 0; k < half_; ++k) {
-        out[k] = x[k] * r[k] - x[half_ + k] * r[half_ + k];
-        out[half_ + k] = x[k] * r[half_ + k] + x[half_ + k] * r[k];
-      }
+      ProductQuery(shape_, x.data(), Relation(relations[q]), v.data() + q * dim_);
     }
   }
 
   void AddGradient(absl::Span<const int32_t> relations, absl::Span<const double> d_v, absl::Span<double> d_x) override {
     for (size_t q = 0; q < relations.size(); ++q) {
-      const double* const r = Relation(relations[q]);
-      const double* const g = d_v.data() + q * dim_;
-      if (half_ == 0) {
-        for (int64_t k = 0; k < dim_; ++k) d_x[k] += g[k] * r[k];
-      }
-      for (int64_t k = 0; k < half_; ++k) {
-        d_x[k] += g[k] * r[k] + g[half_ + k] * r[half_ + k];
-        d_x[half_ + k] += g[half_ + k] * r[k] - g[k] * r[half_ + k];
-      }
+      AddProductGradients(shape_, x_.data(), Relation(relations[q]), d_v.data() + q * dim_, d_x.data(),
+                          d_relation_.data());
     }
   }
 
  private:
-  const double* Relation(int32_t id) const { return relations_.data() + id * dim_; }
+  const double* Relation(int32_t id) const { return relations_.data() + id * shape_.relation_dim(); }
 
-  const int64_t dim_, half_;
-  std::vector<double> relations_;
+  const KgeShape shape_;
+  const int64_t dim_;
+  const std::vector<double> relations_;
+  std::vector<double> x_;           // of the last Forward
+  std::vector<double> d_relation_;  // not used: relations are fixed
 };
 
 // ConvE as a model of a single entity, whose row is overwritten with x.
@@ -115,9 +106,7 @@ class ConveQueries : public RowQueries {
 
 std::unique_ptr<RowQueries> MakeRowQueries(const KgeShape& shape, const Tensor& parameters, ThreadPool* pool) {
   if (shape.is_conve()) return std::make_unique<ConveQueries>(shape, parameters, pool);
-  const KgeModel model = shape.options.model;
-  if (model != KgeModel::kDistMult && model != KgeModel::kComplEx) return nullptr;
-  return std::make_unique<BilinearQueries>(shape, parameters);
+  return std::make_unique<ProductQueries>(shape, parameters);
 }
 
 }  // namespace rutile

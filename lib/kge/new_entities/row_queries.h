@@ -25,8 +25,7 @@ class RowQueries {
                            absl::Span<double> d_x) = 0;
 };
 
-// Returns the queries of ConvE, DistMult or ComplEx; null for other models. parameters: flat, of `shape`; what is
-// needed of it is copied. pool: not owned.
+// Returns the queries of a model. parameters: flat, of `shape`; what is needed of it is copied. pool: not owned.
 std::unique_ptr<RowQueries> MakeRowQueries(const KgeShape& shape, const Tensor& parameters, ThreadPool* pool);
 
 }  // namespace rutile
