@@ -37,8 +37,8 @@ std::vector<std::string> FilesOf(const std::string& argument) {
 }  // namespace
 
 bool IsOutputFlag(absl::string_view name) {
-  return name == "output" || absl::EndsWith(name, "_output") || name == "output_model" || name == "output_xyz" ||
-         name == "export_embeddings";
+  return name == "output" || absl::EndsWith(name, "_output") || name == "output_model" || name == "output_triples" ||
+         name == "output_xyz" || name == "export_embeddings";
 }
 
 absl::Status CheckOutputs(absl::Span<const std::pair<std::string, std::string>> flags,

@@ -50,8 +50,8 @@ TEST_F(CheckOutputsTest, Right) {
 TEST_F(CheckOutputsTest, AnInputIsKept) {
   EXPECT_EQ(Message({{"output", input_}}, {other_, input_}),
             absl::StrCat("--output=", input_, ": would take the place of an input: give another name"));
-  for (const char* flag :
-       {"csv_output", "json_output", "edge_map_output", "output_model", "output_xyz", "export_embeddings"}) {
+  for (const char* flag : {"csv_output", "json_output", "edge_map_output", "output_model", "output_triples",
+                           "output_xyz", "export_embeddings"}) {
     EXPECT_THAT(Message({{flag, input_}}, {input_}), HasSubstr(absl::StrCat("--", flag, "=")));
   }
   EXPECT_THAT(Message({{"output", input_}, {"train", absl::StrCat(other_, ",", input_)}}, {}), HasSubstr("an input"));
