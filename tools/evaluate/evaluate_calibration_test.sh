@@ -59,6 +59,18 @@ expect_no_line warning log
 head -1 "$elements/test.txt" | awk -F'\t' -v OFS='\t' '{ print $1, $2, "?" }' > tails.txt
 succeeds "$evaluate" --queries=tails.txt --probabilities --tail_candidates=seen seen.safetensors t.safetensors
 expect_no_line warning log
+# Entities that are folded in later do not make candidates others, nor do they hide which triples were fitted.
+printf 'Xx\tin_period\tperiod_6\n' > xx.txt
+succeeds "$evaluate" --new_triples=xx.txt --output_model=grown.safetensors --output_triples=grown_t.safetensors \
+  seen.safetensors t.safetensors
+for graph in "--new_triples=xx.txt seen.safetensors t.safetensors" "grown.safetensors grown_t.safetensors"; do
+  succeeds "$evaluate" --queries=questions.txt --probabilities --candidates=seen $graph
+  expect_no_line warning log
+  succeeds "$evaluate" --queries=questions.txt --probabilities $graph
+  expect_line 'warning: probabilities were fitted to false answers among' log
+  succeeds "$evaluate" --split=valid --candidates=seen $graph
+  expect_line 'warning: the probabilities are measured on the triples that they were fitted to' log
+done
 # evaluate warns likewise, and where the fitted triples are measured.
 succeeds "$evaluate" seen.safetensors t.safetensors
 expect_line 'warning: probabilities were fitted to false answers among' log

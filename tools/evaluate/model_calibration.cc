@@ -2,6 +2,8 @@
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <iostream>
 #include <utility>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/calibration/scored_examples.h"
 #include "lib/file/sha256.h"
+#include "lib/kge/new_entities/grown_graph.h"
 #include "lib/ranking/entity_set.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
@@ -41,16 +44,23 @@ std::string AmongText(const Candidates* candidates) {
   return candidates == nullptr ? "all entities" : candidates->description();
 }
 
-// Returns the hash of one side's candidates of all relations; "" for all entities.
-std::string SideSha256(const KnowledgeGraph& graph, const Candidates* candidates, bool heads) {
+// Returns the hash of one side's candidates of all relations; "" for all entities. Only the entities that training saw
+// count, the first num_trained: those that are folded in later leave the hash as it is.
+std::string SideSha256(const KnowledgeGraph& graph, const Candidates* candidates, bool heads, int64_t num_trained) {
   if (candidates == nullptr || !candidates->has(heads)) return "";
   Sha256 sha256;
   for (int32_t relation = 0; relation < graph.num_relations(); ++relation) {
     const uint64_t* const bits = candidates->Of(relation, heads)->bits();
-    const int64_t words = graph.num_entities() / 64 + 1;
-    sha256.Update(absl::string_view(reinterpret_cast<const char*>(bits), words * sizeof(uint64_t)));
+    std::vector<uint64_t> words(bits, bits + num_trained / 64 + 1);
+    words.back() &= (uint64_t{1} << (num_trained % 64)) - 1;
+    sha256.Update(absl::string_view(reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uint64_t)));
   }
   return sha256.HexDigest();
+}
+
+// Returns the number of entities that have been trained.
+int64_t NumTrained(const TrainedKge& model) {
+  return std::max<int64_t>(0, model.names.num_entities() - NumNewEntities(model.metadata));
 }
 
 absl::StatusOr<std::vector<ScoredExample>> Examples(const KgeScorer& scorer, const KnowledgeGraph& graph,
@@ -114,13 +124,16 @@ absl::StatusOr<std::optional<ModelCalibration>> CalibrationOf(const TrainedKge& 
   result.among_tails = value(kAmongTails);
   result.among_heads = value(kAmongHeads);
   result.triples = value(kTriples);
+  result.num_trained = NumTrained(model);
   return result;
 }
 
 void WarnOfOtherCandidates(const ModelCalibration& calibration, const KnowledgeGraph& graph,
                            const Candidates* candidates, const CandidateSides& sides) {
-  const bool tails = sides.tail && SideSha256(graph, candidates, false) != calibration.among_tails;
-  const bool heads = sides.head && SideSha256(graph, candidates, true) != calibration.among_heads;
+  const bool tails =
+      sides.tail && SideSha256(graph, candidates, false, calibration.num_trained) != calibration.among_tails;
+  const bool heads =
+      sides.head && SideSha256(graph, candidates, true, calibration.num_trained) != calibration.among_heads;
   if (!tails && !heads) return;
   PrintWarning(absl::StrCat("probabilities were fitted to false answers among ", calibration.among,
                             ", and these answers are among ", AmongText(candidates),
@@ -180,7 +193,7 @@ absl::Status CalibrateModel(const ToolRun& run, const TrainedKge& model, const K
   calibrated.metadata[kAmong] = AmongText(candidates);
   for (const bool heads : {false, true}) {
     const char* const key = heads ? kAmongHeads : kAmongTails;
-    calibrated.metadata[key] = SideSha256(graph, candidates, heads);
+    calibrated.metadata[key] = SideSha256(graph, candidates, heads, NumTrained(model));
     if (calibrated.metadata[key].empty()) calibrated.metadata.erase(key);
   }
   RETURN_IF_ERROR(WriteKgeModel(output, calibrated));

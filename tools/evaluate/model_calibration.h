@@ -3,6 +3,7 @@
 #ifndef RUTILE_TOOLS_EVALUATE_MODEL_CALIBRATION_H_
 #define RUTILE_TOOLS_EVALUATE_MODEL_CALIBRATION_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -32,6 +33,7 @@ struct ModelCalibration {
   std::string among;                     // the entities that false answers were drawn from, for people
   std::string among_tails, among_heads;  // hashes of the candidates of either side; "" for all entities
   std::string triples;                   // the hash of the triples that were fitted, as of DescribeSplits
+  int64_t num_trained = 0;               // entities of the model without those that were folded in
 };
 
 // Returns the probabilities of the model of the file `path`, or nullopt if it has none. INVALID_ARGUMENT naming the

@@ -6,9 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "lib/base/status_macros.h"
 #include "lib/graph/text/new_triples.h"
 #include "lib/graph/triples_file.h"
@@ -16,6 +17,8 @@
 #include "lib/kge/new_entities/fold_in.h"
 #include "lib/kge/new_entities/grown_graph.h"
 #include "lib/tensorfile/provenance.h"
+#include "lib/tensorfile/tensor_header.h"
+#include "lib/tensorfile/tensor_reader.h"
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
@@ -32,7 +35,23 @@ namespace {
 
 const bool for_embeddings = FlagsAreFor(FlagDomain::kEmbeddings, __FILE__);
 
-constexpr char kNumber[] = "new_entities", kCommand[] = "new_entities_command", kInputs[] = "new_entities_inputs";
+constexpr char kCommand[] = "new_entities_command", kInputs[] = "new_entities_inputs";
+constexpr size_t kNamesShown = 5;
+
+// Returns `"X", "Y", ...` of the new entities: a misspelled name of a known one is among them.
+std::string FirstNames(const std::vector<std::string>& names) {
+  const auto quote = [](std::string* out, const std::string& name) { out->append(JsonQuote(name)); };
+  const auto first = absl::MakeConstSpan(names).subspan(0, kNamesShown);
+  return absl::StrCat(absl::StrJoin(first, ", ", quote), names.size() > kNamesShown ? ", ..." : "");
+}
+
+// Checks what can be refused without rows, since the search for them may be long.
+absl::Status CheckNames(const TrainedKge& model, const KnowledgeGraph& grown) {
+  TrainedKge names;
+  names.names = model.names;
+  names.names.entities = grown.entities;
+  return CheckSameVocabulary(names, grown);
+}
 
 }  // namespace
 
@@ -62,6 +81,9 @@ absl::Status AddNewEntities(const ToolRun& run, KgeModels* models, KnowledgeGrap
   ASSIGN_OR_RETURN(const NewTriples added, ReadNewTriples(FLAGS_new_triples, models->first().names));
   absl::StatusOr<KnowledgeGraph> grown = GrowGraph(models->first().names, *graph, added);
   if (!grown.ok()) return absl::InvalidArgumentError(absl::StrCat(run.args[1], ": ", grown.status().message()));
+  if (const absl::Status status = CheckNames(models->first(), *grown); !status.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(run.args[1], ": ", status.message()));
+  }
   for (size_t m = 0; m < models->models.size(); ++m) {
     TrainedKge& model = models->models[m];
     const absl::StatusOr<FoldedRows> folded = FoldIn(model, added, *grown, ThreadsFromFlags());
@@ -72,12 +94,9 @@ absl::Status AddNewEntities(const ToolRun& run, KgeModels* models, KnowledgeGrap
           "%s: the search for rows was stopped for %d of %d new entities, after many steps, at slopes of up to %.1e",
           models->paths[m], folded->num_stopped, added.names.size(), folded->largest_gradient));
     }
-    int64_t before = 0;
-    if (const auto found = model.metadata.find(kNumber); found != model.metadata.end()) {
-      if (!absl::SimpleAtoi(found->second, &before)) before = 0;
-    }
+    const int64_t before = NumNewEntities(model.metadata);
     model = GrowModel(model, added, *grown, folded->rows);
-    model.metadata[kNumber] = absl::StrCat(before + static_cast<int64_t>(added.names.size()));
+    model.metadata[kNewEntitiesKey] = absl::StrCat(before + static_cast<int64_t>(added.names.size()));
     model.metadata[kCommand] = ShellCommand(run.command);
     ASSIGN_OR_RETURN(const Metadata made,
                      OutputMetadata(run, KgeSchema().kind, {models->paths[m], run.args[1], FLAGS_new_triples}));
@@ -85,8 +104,8 @@ absl::Status AddNewEntities(const ToolRun& run, KgeModels* models, KnowledgeGrap
   }
   *graph = *std::move(grown);
   PrintMessage(absl::StrCat(
-      FLAGS_new_triples, ": ", added.names.size(), added.names.size() == 1 ? " new entity" : " new entities", " with ",
-      added.triples.size(), added.triples.size() == 1 ? " triple" : " triples",
+      FLAGS_new_triples, ": ", added.names.size(), added.names.size() == 1 ? " new entity" : " new entities", " (",
+      FirstNames(added.names), ") with ", added.triples.size(), added.triples.size() == 1 ? " triple" : " triples",
       added.num_repeated > 0 ? absl::StrCat("; ", added.num_repeated, " more repeat one, and do not count") : ""));
   return absl::OkStatus();
 }
@@ -98,8 +117,11 @@ absl::Status WriteNewEntities(const ToolRun& run, const std::string& output_mode
     PrintMessage(absl::StrCat("wrote ", output_model));
   }
   if (FLAGS_output_triples.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const Metadata metadata,
+  ASSIGN_OR_RETURN(Metadata metadata,
                    OutputMetadata(run, TriplesSchema().kind, {models.paths[0], run.args[1], FLAGS_new_triples}));
+  metadata["entity_ids"] = "found";  // whatever gave the others, no file gave those of new entities
+  ASSIGN_OR_RETURN(const TensorFile read, LookIntoTensorFile(run.args[1]));
+  if (const auto split = read.metadata.find("split"); split != read.metadata.end()) metadata["split"] = split->second;
   RETURN_IF_ERROR(WriteTriples(FLAGS_output_triples, graph, metadata));
   PrintMessage(absl::StrCat("wrote ", FLAGS_output_triples));
   return absl::OkStatus();

@@ -7,7 +7,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
@@ -78,6 +78,7 @@ void UpdateHashes(const KnowledgeGraph& names, const NewTriples& added, const Kn
   update("train_sha256", grown.train, train);
   update("valid_sha256", grown.valid, KnownPart(grown.valid, num_known));
   update("test_sha256", grown.test, KnownPart(grown.test, num_known));
+  update("calibration_triples", grown.valid, KnownPart(grown.valid, num_known));
 }
 
 }  // namespace
@@ -122,6 +123,12 @@ absl::StatusOr<KnowledgeGraph> GrowGraph(const KnowledgeGraph& names, const Know
     if (!trained.contains(t)) grown.train.push_back(t);
   }
   return grown;
+}
+
+int64_t NumNewEntities(const Metadata& metadata) {
+  const auto found = metadata.find(kNewEntitiesKey);
+  int64_t number = 0;
+  return found != metadata.end() && absl::SimpleAtoi(found->second, &number) && number > 0 ? number : 0;
 }
 
 TrainedKge GrowModel(const TrainedKge& model, const NewTriples& added, const KnowledgeGraph& grown,

@@ -3,6 +3,7 @@
 #ifndef RUTILE_LIB_KGE_NEW_ENTITIES_GROWN_GRAPH_H_
 #define RUTILE_LIB_KGE_NEW_ENTITIES_GROWN_GRAPH_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -11,6 +12,11 @@
 #include "lib/kge/model/kge_file.h"
 
 namespace rutile {
+
+// The metadata of a model that says how many of its last entities were folded in after training.
+inline constexpr char kNewEntitiesKey[] = "new_entities";
+// Returns that number, 0 if the metadata do not have it.
+int64_t NumNewEntities(const Metadata& metadata);
 
 // Returns the graph with the ids of a model: its entities, then the new ones, and its relations. The new triples become
 // training triples, so that they are known answers. names: those of the model. graph: has all names of the model and no
@@ -23,7 +29,8 @@ absl::StatusOr<KnowledgeGraph> GrowGraph(const KnowledgeGraph& names, const Know
 // Returns the model with rows for the new entities. rows: [names.size()][d], or d + 1 numbers with the entity's bias.
 // grown: the graph of GrowGraph, from which labels, types and hashes of splits are taken. The hashes say that the model
 // learned from the new triples, too, if they said before that it learned from those of the graph; they let
-// SplitWarnings see the triples that chose the model.
+// SplitWarnings see the triples that chose the model. The hash of the triples that probabilities were fitted to
+// follows.
 TrainedKge GrowModel(const TrainedKge& model, const NewTriples& added, const KnowledgeGraph& grown,
                      const std::vector<std::vector<double>>& rows);
 

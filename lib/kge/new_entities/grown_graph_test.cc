@@ -101,6 +101,13 @@ TEST(GrownGraphTest, TheModelGetsRowsBiasesLabelsAndTypes) {
   EXPECT_THAT(model.names.entity_types.Of(4), IsEmpty());
 }
 
+TEST(GrownGraphTest, NumberOfNewEntitiesIsReadFromMetadata) {
+  EXPECT_EQ(NumNewEntities({}), 0);
+  EXPECT_EQ(NumNewEntities({{kNewEntitiesKey, "3"}}), 3);
+  EXPECT_EQ(NumNewEntities({{kNewEntitiesKey, "-3"}}), 0);
+  EXPECT_EQ(NumNewEntities({{kNewEntitiesKey, "three"}}), 0);
+}
+
 TEST(GrownGraphTest, HashesSayWhatTheModelLearnedFrom) {
   Data data;
   KnowledgeGraph learned = data.model.names;
@@ -110,6 +117,12 @@ TEST(GrownGraphTest, HashesSayWhatTheModelLearnedFrom) {
   const std::vector<std::vector<double>> rows(2, std::vector<double>(13, 0.5));
   data.model.metadata = DescribeSplits(learned);
   EXPECT_THAT(SplitWarnings(GrowModel(data.model, data.added, grown, rows).metadata, grown, "test"), IsEmpty());
+  // Triples that probabilities were fitted to are still known as such; others are left alone.
+  data.model.metadata["calibration_triples"] = DescribeSplits(learned).at("valid_sha256");
+  EXPECT_EQ(GrowModel(data.model, data.added, grown, rows).metadata.at("calibration_triples"),
+            DescribeSplits(grown).at("valid_sha256"));
+  data.model.metadata["calibration_triples"] = "other";
+  EXPECT_EQ(GrowModel(data.model, data.added, grown, rows).metadata.at("calibration_triples"), "other");
   // A triple of x that was not folded in is not known to the model.
   KnowledgeGraph more = grown;
   more.train.push_back({3, 0, 1});
