@@ -29,7 +29,7 @@ above() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > b) }'; }
 
 # Questions about hafnium are answered, with the same bits for any number of threads. By chance an MRR is 0.02.
 succeeds $evaluate --threads=1 --new_triples=new.txt $model asked.safetensors && mv stdout one.tsv
-expect_line "new.txt: 1 new entity with $(wc -l < new.txt) triples" log
+expect_line "new.txt: 1 new entity (\"Hf\") with $(wc -l < new.txt) triples" log
 expect_no_line 'warning' log
 above "$(value both one.tsv)" 0.5 || fail "MRR of a new entity: $(cat one.tsv)"
 $evaluate --threads=2 --new_triples=new.txt $model asked.safetensors 2> log | cmp - one.tsv || fail "threads differ"
@@ -45,6 +45,16 @@ succeeds $evaluate --threads=1 --new_triples=new.txt conve/best.safetensors aske
 expect_no_line 'warning' log
 $evaluate --threads=2 --new_triples=new.txt conve/best.safetensors asked.safetensors 2> log | cmp - conve.tsv ||
   fail "threads differ"
+# All other models: relations of matrices, and rows whose halves are a head's and a tail's.
+for other in rescal cp simple; do
+  size=64
+  [ $other = rescal ] && size=24
+  $train --check_gradient=false --kge_model=$other --embedding_dim=$size --max_epochs=40 --threads=1 \
+    --output_dir=$other known.safetensors > log 2>&1 || fail "train: $(cat log)"
+  succeeds $evaluate --threads=1 --new_triples=new.txt $other/best.safetensors asked.safetensors
+  expect_no_line 'warning' log
+  above "$(value both stdout)" 0.3 || fail "$other: MRR of a new entity: $(cat stdout)"
+done
 # Several models, predictions and reports have it, too, and its triples are known answers.
 succeeds $evaluate --new_triples=new.txt $model,distmult/best.safetensors asked.safetensors
 printf 'Hf\tin_period\t?\nTi\telement_below\t?\n' > queries.tsv
@@ -71,11 +81,24 @@ succeeds $evaluate grown.safetensors grown_g.safetensors
 cmp stdout one.tsv || fail "the written model ranks otherwise: $(cat stdout one.tsv)"
 expect_no_line 'warning' log
 expect_text new_entities_command grown.safetensors
+expect_text '"entity_ids":"found"' grown_g.safetensors
+# How featurize made the splits is known of the grown triples, too, and ids are no longer those of a file.
+cat train.txt valid.txt others.txt > all.txt
+cut -f 1,3 all.txt | tr '\t' '\n' | sort -u | awk '{ print $0 "\t" NR - 1 }' > ids.txt
+$featurize --output=ids.safetensors --entity_to_id=ids.txt --split=0.8,0.1,0.1 all.txt 2> log ||
+  fail "featurize: $(cat log)"
+expect_text '"entity_ids":"given"' ids.safetensors
+succeeds $evaluate --new_triples=new.txt --output_triples=ids_g.safetensors $model ids.safetensors
+expect_text '"entity_ids":"found"' ids_g.safetensors
+expect_text '"split":"{' ids_g.safetensors
 succeeds $train --init_from=grown.safetensors --check_gradient=false --kge_model=complex --embedding_dim=64 \
   --max_epochs=1 --threads=1 --output_dir=more grown_g.safetensors
 printf 'Xx\tin_period\tperiod_6\nXx\telement_right\tHf\nXx\telement_right\tHf\n' > xx.txt
 succeeds $evaluate --new_triples=xx.txt --output_model=twice.safetensors grown.safetensors grown_g.safetensors
-expect_line 'xx.txt: 1 new entity with 2 triples; 1 more repeat one' log
+expect_line 'xx.txt: 1 new entity ("Xx") with 2 triples; 1 more repeat one' log
+for i in 1 2 3 4 5 6 7; do printf "N$i\tin_period\tperiod_6\n"; done > seven.txt
+succeeds $evaluate --new_triples=seven.txt $model known.safetensors
+expect_line '7 new entities ("N1", "N2", "N3", "N4", "N5", ...) with 7 triples' log
 refuses 'the model was trained with other names' $evaluate grown.safetensors known.safetensors
 
 # What cannot be is refused, and leaves nothing.
@@ -95,6 +118,10 @@ expect_error 1 'with inverse relations' $evaluate --new_triples=new.txt $model p
 expect_error 1 'expected a file' $evaluate --new_triples=- $model known.safetensors
 expect_error 1 'output_triples has no effect without --new_triples' $evaluate --output_triples=t $model \
   known.safetensors
+makes_nothing no.safetensors '--output_.* both name no.safetensors' $evaluate --new_triples=new.txt \
+  --output_model=no.safetensors --output_triples=no.safetensors $model asked.safetensors
+expect_error 1 'output_triples=known.safetensors: would take the place of an input' $evaluate --new_triples=new.txt \
+  --output_triples=known.safetensors $model known.safetensors
 for flag in calibrate=platt "shard=1/2 --output_dir=parts" export_embeddings=e.tsv list_types; do
   expect_error 1 "${flag%%=*} has no effect with --new_triples" $evaluate --new_triples=new.txt --$flag $model \
     known.safetensors
