@@ -3,6 +3,7 @@ set -uo pipefail
 tracin=$PWD/tools/tracin/tracin
 train="$PWD/tools/train/train --preset=aenet"
 featurize=$PWD/tools/featurize/featurize
+evaluate=$PWD/tools/evaluate/evaluate
 untrained=$PWD/lib/kge/model/untrained_model
 diff=$PWD/lib/tensorfile/diff
 elements=$PWD/data/elements

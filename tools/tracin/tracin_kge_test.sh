@@ -197,4 +197,19 @@ awk -F'\t' '
   NR == FNR { score[$1 " " $6] = $10; next }
   FNR > 1 { d = score[$1 " " $6] - $10; if (d < 0) d = -d; if (!(d < 1e-6)) exit 1 }' all.tsv hops.tsv ||
   fail "--hops changes scores"
+
+# Entities that were folded in after training: their triples were no steps, and their ids are none of a file's.
+printf 'Xx\tin_period\tperiod_6\n' > xx.txt
+grows() { succeeds "$evaluate" --new_triples=xx.txt --output_model=grown.safetensors --output_triples="$2" "$1" "$3"; }
+grows run/best.safetensors grown_g.safetensors g.safetensors
+ok grown.tsv --train=grown_g.safetensors --test=t.tsv --learning_rate=1 --top_k=1 grown.safetensors
+expect_line 'warning: grown.safetensors: the last entity was folded in after training' log
+refuses 'grown.safetensors: the last entity was folded in after training' --strict --train=grown_g.safetensors \
+  --test=t.tsv --learning_rate=1 grown.safetensors
+cut -f 1,3 "$elements"/{train,valid,test}.txt | tr '\t' '\n' | sort -u | awk '{ print $0 "\t" NR - 1 }' > ids.txt
+$featurize --entity_to_id=ids.txt --output=ids.safetensors "$elements"/{train,valid,test}.txt 2> log ||
+  fail "featurize: $(cat log)"
+grows run/best.safetensors ids_g.safetensors ids.safetensors
+refuses 'ids_g.safetensors has ids by the order of its entities' --train=ids_g.safetensors --test=t.tsv \
+  --learning_rate=1 --node_name_dict=ids.txt grown.safetensors
 finish
