@@ -85,12 +85,17 @@ triples() {
   graph_model "$1" $on --kge_model="$2" "${none[@]}" "${@:4}" > "$work/$1.log" 2>&1 &&
     close_to "$1" "cpu-$2" val_loss "$3" || { cat "$work/$1.log" >&2; return 1; }
 }
-# resumed RUN FLAGS...: compares RUN, made with these flags, with a run that stopped after an epoch.
+# With dropout, whose draws are those of the kernels of processors.
+triple_kernels() {
+  graph_model "$1" $on --kge_model="$2" "${@:3}" > "$work/$1.log" 2>&1 &&
+    close_to "$1" "cpu-dropout-$2" val_loss 0.001 || { cat "$work/$1.log" >&2; return 1; }
+}
+# resumed TRAIN RUN FLAGS...: compares RUN, made with these flags, with a run that stopped after an epoch.
 resumed() {
-  local name=resumed-$1
-  potential "$name" $on "${@:2}" --max_epochs=1 > "$work/$name.log" 2>&1 &&
-    potential "$name" $on "${@:2}" --resume >> "$work/$name.log" 2>&1 &&
-    diff "$work/$1/last.safetensors" "$work/$name/last.safetensors" > "$work/$name.diff" &&
+  local name=resumed-$2
+  "$1" "$name" $on "${@:3}" --max_epochs=1 > "$work/$name.log" 2>&1 &&
+    "$1" "$name" $on "${@:3}" --resume >> "$work/$name.log" 2>&1 &&
+    diff "$work/$2/last.safetensors" "$work/$name/last.safetensors" > "$work/$name.diff" &&
     echo "equal to the uninterrupted run, bit for bit" || { cat "$work/$name.log" "$work/$name.diff" >&2; return 1; }
 }
 ranked() {
@@ -113,6 +118,7 @@ compare() {
   for model in conve distmult complex; do
     [ $model = conve ] && none=("${conve_dropout[@]}") || none=("${dropout[@]}")
     graph_model cpu-$model --kge_model=$model "${none[@]}" >> "$cpu_runs" 2>&1 &
+    graph_model cpu-dropout-$model --kge_model=$model >> "$cpu_runs" 2>&1 &
   done
   wait
 
@@ -129,16 +135,22 @@ compare() {
   together "energies, eager" only_energies energies-none cpu-energies 0.01 --compile_mode=none
   together "energies, script" only_energies energies-script cpu-energies 0.01 --compile_mode=script
   for model in conve distmult complex; do
+    [ "$device" = cpu ] || together "$model, kernels" triple_kernels kernels-$model $model
+    [ "$device" = cpu ] || together "$model, kernels, fp64" triple_kernels kernels64-$model $model --precision=fp64
+    [ "$device" = cpu ] ||
+      together "$model, kernels, high" triple_kernels high-$model $model --float32_matmul_precision=high
+    [ "$device" = cpu ] || together "$model, kernels, bf16" triples kernels16-$model $model 0.3 --precision=bf16-mixed
     together "$model, eager" triples eager-$model $model 0.05 --compile_mode=none
-    together "$model, bf16-mixed" triples bf16-$model $model 0.3 --compile_mode=none --precision=bf16-mixed
-    [ "$device" = cpu ] || together "$model, fp16-mixed" triples fp16-$model $model 0.3 --compile_mode=none --precision=fp16-mixed
+    together "$model, eager, bf16-mixed" triples bf16-$model $model 0.3 --compile_mode=none --precision=bf16-mixed
+    [ "$device" = cpu ] || together "$model, eager, fp16-mixed" triples fp16-$model $model 0.3 --compile_mode=none --precision=fp16-mixed
   done
   [ "$device" = cpu ] || together "conve, TF32" triples tf32-conve conve 0.1 --compile_mode=none --float32_matmul_precision=high
   together "times of the device" timed
   wait
-  row "forces, eager, resumed" resumed forces-none --compile_mode=none
+  row "forces, eager, resumed" resumed potential forces-none --compile_mode=none
   if [ "$device" != cpu ]; then
-    row "forces, kernels, resumed" resumed forces-kernels
+    row "forces, kernels, resumed" resumed potential forces-kernels
+    row "conve, kernels, resumed" resumed graph_model kernels-conve --kge_model=conve
     for model in conve complex; do row "$model, ranked" ranked $model; done
     row "speed of a step with forces" tests/gpu_force_benchmark --benchmark_min_time=0.1
   fi
@@ -159,11 +171,18 @@ if [ -n "$graph" ]; then
   featurize --output="$work/graph.safetensors" "$work"/{train,valid,test}.txt 2>> "$cpu_runs" || tail -3 "$cpu_runs"
   for model in conve complex; do
     for batch in 128 1024; do
-      row "$model $batch, device" steps "$model-$batch-device" $model $batch 100 $on --compile_mode=none
+      row "$model $batch, device" steps "$model-$batch-device" $model $batch 500 $on
+      row "$model $batch, eager" steps "$model-$batch-eager" $model $batch 100 $on --compile_mode=none
       together "$model $batch, one core" steps "$model-$batch-core" $model $batch 20 --threads=1 --device=cpu
     done
   done
 fi
+
+# The same steps in PyTorch, where there is one.
+pytorch() {
+  python3 "$root/pytorch_steps.py" "$work" --device="$device" "$@" > "$work/pytorch.log" && tail -n +2 "$work/pytorch.log" | paste -sd ';'
+}
+if [ -n "$graph" ] && python3 -c 'import torch' 2> /dev/null; then row "the same in PyTorch" pytorch; fi
 
 # Epochs of many structures: kernels on the device and on one core.
 epochs() {

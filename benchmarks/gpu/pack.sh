@@ -33,6 +33,7 @@ ldd "$folder"/bin/* "$folder"/tests/* | awk '$3 ~ "^/" {print $3}' | sort -u |
   grep -Ev "^$(realpath "$LIBTORCH")/|/nvidia/|/cuda|/lib(c|m|dl|rt|pthread|resolv)\.so" | while read -r library; do
   install -m 644 "$library" "$folder/lib/"
 done
-install -m 755 benchmarks/gpu/check.sh "$folder/"
+install -m 755 benchmarks/gpu/check.sh benchmarks/gpu/pytorch_steps.py "$folder/"
+install -m 644 benchmarks/rivals/conve_model.py "$folder/"
 cp -r --parents data/tio2-pbe/tio2-pbe.extxyz data/elements/{train,valid,test}.txt testdata/kg testdata/potential "$folder"
 du -sh "$folder" >&2

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "lib/gpu/block.h"
@@ -76,8 +77,8 @@ class CudaBackend {
       cudaGetLastError();
       size_t free = 0, total = 0;
       cudaMemGetInfo(&free, &total);
-      error_ = "the GPU has " + std::to_string(free >> 20) + " MiB of free memory, of which " +
-               std::to_string(bytes >> 20) + " MiB at once are needed";
+      error_ = std::to_string(bytes >> 20) + " MiB are needed at once, and " + std::to_string(free >> 20) +
+               " MiB of the GPU's memory are free: smaller batches or a smaller model need less, and CPUs have more";
     }
     return memory;
   }

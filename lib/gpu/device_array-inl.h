@@ -35,10 +35,11 @@ class DeviceArray {
     }
     size_ = size;
   }
-  // Like Resize, but takes room for a quarter more when it grows. For arrays whose size differs between steps: to ask a
-  // GPU for memory can take longer than a step.
+  // Like Resize, but takes room for more when it grows: a quarter, and no more than 64 MiB, which must not be what the
+  // device lacks. For arrays whose size differs between steps: to ask a GPU for memory can take longer than a step.
   void Grow(int64_t size) {
-    if (size > room_) Resize(size + size / 4);
+    constexpr int64_t kMost = (int64_t{64} << 20) / static_cast<int64_t>(sizeof(E));
+    if (size > room_) Resize(size + (size / 4 < kMost ? size / 4 : kMost));
     size_ = size;
   }
   // Gives the memory back.

@@ -40,14 +40,14 @@ absl::Span<const Setting<EagerOptions>> EagerSettings() {
       Setting<O>::Choice<&O::matmul, &kMatmulPrecisionNames>(
           "float32_matmul_precision",
           "Precision of products of fp32 matrices: highest, high or medium. On triples, on a processor with AMX, high "
-          "uses 17 of the 24 bits of each factor while training; LibTorch's products use TF32 on CUDA. The flag is "
-          "refused where it has no effect.")
+          "uses 17 of the 24 bits of each factor while training, and on a GPU 21; LibTorch's products use TF32 on "
+          "CUDA. The flag is refused where it has no effect.")
           .RecordedIf([](const O& options) { return options.matmul != MatmulPrecision::kHighest; }),
       Setting<O>("device", &O::device,
                  "Device: auto, cpu, cuda or cuda:N. With auto, it is the CPU for the fused kernels, and for "
                  "--compile_mode=none and script CUDA if there is a device; cuda is the first device, or one for each "
-                 "of several processes. The fused kernels of potentials that start from neighbors or structures also "
-                 "run on GPUs if nvcc was there when train was built; all others run on CPUs only.")
+                 "of several processes. The fused kernels of triples, and of potentials that start from neighbors or "
+                 "structures, also run on GPUs if nvcc was there when train was built; all others run on CPUs only.")
           .Automatic("auto")
           .NotCompared(),
   };

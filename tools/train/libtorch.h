@@ -5,7 +5,11 @@
 #ifndef RUTILE_TOOLS_TRAIN_LIBTORCH_H_
 #define RUTILE_TOOLS_TRAIN_LIBTORCH_H_
 
+#include <string>
+
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "tools/common/run/run_tool.h"
 
 namespace rutile {
@@ -13,6 +17,10 @@ namespace rutile {
 // In train: replaces this process by train-libtorch if WhyLibTorch() is not empty, so nothing may have been read from
 // standard input or written yet; returns on errors, those of ExecSiblingBinary. In train-libtorch: returns OK.
 absl::Status ContinueWithLibTorch(const ToolRun& run);
+
+// The same where the data need LibTorch and the flags do not, which `why` says: "energies from features on a GPU". In
+// train it is INVALID_ARGUMENT if one of the inputs is standard input, which has been read by then.
+absl::Status NeedLibTorch(const ToolRun& run, absl::Span<const std::string> inputs, absl::string_view why);
 
 // Sets how many threads LibTorch's operations use, if they can be reached.
 void SetLibTorchThreads(int num_threads);

@@ -16,6 +16,7 @@
 #include "lib/graph/known_file.h"
 #include "lib/graph/known_tails.h"
 #include "lib/graph/triples_file.h"
+#include "lib/kge/gpu/kge_step.h"
 #include "lib/kge/model/kge_file.h"
 #include "lib/kge/model/kge_labels.h"
 #include "lib/kge/model/kge_options.h"
@@ -23,6 +24,7 @@
 #include "lib/kge/training/kge_examples.h"
 #include "lib/kge/training/kge_task.h"
 #include "lib/matrix/factor_rounding.h"
+#include "lib/ranking/gpu/cuda_counting_device.h"
 #include "lib/task/eager_options.h"
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/tensor_reader.h"
@@ -126,11 +128,25 @@ void PrintFacts(const KgeTask& task, const KnowledgeGraph& graph) {
   }
 }
 
+// Returns what makes the kernels of the GPU of this number in CUDA; nullptr for -1.
+MakeKgeDevice DeviceOf(int gpu) {
+  if (gpu < 0) return nullptr;
+  return [gpu](const KgeStepShape& shape, bool fp64) -> absl::StatusOr<KgeDevice> {
+    KgeDevice device;
+    std::string error;
+    device.step = MakeCudaKgeStep(shape, fp64, gpu, &error);
+    if (device.step != nullptr) device.counting = MakeCudaCountingDevice(gpu, &error);
+    if (!error.empty()) return absl::UnavailableError(absl::StrCat("--device=cuda:", gpu, ": ", error));
+    return device;
+  };
+}
+
 // Runs the gradient check in the parameters' own type: rounded factors would hide mistakes, and they move activations
 // across the kinks of relu.
-absl::Status CheckInFullPrecision(const Data& data, const KgeOptions& model, int num_threads,
+absl::Status CheckInFullPrecision(const Data& data, const KgeOptions& model, int num_threads, int gpu,
                                   const TrainerOptions& options) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<KgeTask> task, KgeTask::Create(data.graph, data.known, model, num_threads));
+  ASSIGN_OR_RETURN(const std::unique_ptr<KgeTask> task,
+                   KgeTask::Create(data.graph, data.known, model, num_threads, FactorRounding::kNone, DeviceOf(gpu)));
   const absl::Status status = CheckFirstBatch(*task, task->InitialParameters(options.seed),
                                               task->examples().TrainExamples(), options, /*epoch=*/0);
   return absl::IsFailedPrecondition(status) ? absl::InvalidArgumentError(status.message()) : status;
@@ -146,7 +162,11 @@ KgeShape ShapeOf(const KgeOptions& model, const KnowledgeGraph& graph) {
 int KgeThreads(const KgeOptions& model, const KnowledgeGraph& graph, int64_t batch_size) {
   if (FlagGiven("threads")) return ThreadsFromFlags();
   const KgeShape shape = ShapeOf(model, graph);
-  const double width = static_cast<double>(graph.num_entities() + (shape.is_conve() ? shape.num_features() : 0));
+  const int64_t of_query =  // products beside those with entities, for each number of an embedding
+      shape.is_conve()                   ? shape.num_features()
+      : model.model == KgeModel::kRescal ? shape.dim()
+                                         : 0;
+  const double width = static_cast<double>(graph.num_entities() + of_query);
   const double flops = 6.0 * static_cast<double>(batch_size * shape.dim()) * width;  // forward, and twice backward
   return flops < kFlopsWorthThreads ? 1 : ThreadsFromFlags();
 }
@@ -196,8 +216,11 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   ASSIGN_OR_RETURN(const std::optional<InitialKge> initial, InitialKgeFromFlags(options));
   ASSIGN_OR_RETURN(KgeOptions model, KgeOptionsFromFlags(initial.has_value() ? &initial->options() : nullptr, preset));
   std::vector<std::string> messages;
-  ASSIGN_OR_RETURN(const FactorRounding factors, KernelRoundingFromFlags(options));
-  RETURN_IF_ERROR(SetEagerFromFlags(factors, /*kernels_on_gpu=*/false, &options, &messages));
+  ASSIGN_OR_RETURN(const int gpu, KernelGpuFromFlags(options, /*rounds=*/true));
+  ASSIGN_OR_RETURN(const FactorRounding factors,
+                   gpu >= 0 ? GpuRoundingFromFlags(options) : KernelRoundingFromFlags(options));
+  RETURN_IF_ERROR(SetEagerFromFlags(factors, /*kernels_on_gpu=*/gpu >= 0, &options, &messages));
+  if (gpu >= 0) messages.push_back(absl::StrCat("training and validation run on cuda:", gpu));
   ASSIGN_OR_RETURN(model.precision, PrecisionFromFlags(/*data64=*/false, factors, options));
   ASSIGN_OR_RETURN(const std::vector<std::string> memory, MemoryMessagesFromFlags(ModelKind::kEmbeddings, options));
   messages.insert(messages.end(), memory.begin(), memory.end());
@@ -211,8 +234,8 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
     ASSIGN_OR_RETURN(kept, KeptTriples(*subset, *data.graph));
   }
   RETURN_IF_ERROR(SetKgeTrainerDefaults(model, !data.graph->valid.empty(), &options));
-  ASSIGN_OR_RETURN(options.shard_model, ShardsFromFlags(ShapeOf(model, *data.graph), options));
-  ASSIGN_OR_RETURN(const bool synchronize, SyncNormsFromFlags(model, options));
+  ASSIGN_OR_RETURN(options.shard_model, ShardsFromFlags(ShapeOf(model, *data.graph), options, gpu >= 0));
+  ASSIGN_OR_RETURN(const bool synchronize, SyncNormsFromFlags(model, options, gpu >= 0));
   DescribeProcesses(model, synchronize, &options, &messages);
   if (data.graph->valid.empty()) {
     PrintWarning("there are no validation triples: the lowest training loss chooses the best model");
@@ -228,6 +251,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   ResolveTrainer(options, model.precision, num_threads, &settings);
   if (factors == FactorRounding::kBf16)
     settings.Resolve("precision", kPrecisionNames.Name(Precision::kBf16Mixed), "run");
+  if (gpu >= 0) settings.Resolve("device", absl::StrCat("cuda:", gpu), "run");
   ResolveKgeFlags(model, options, &settings);
   const bool alone = options.communicator == nullptr;
   const Strategy strategy = alone                 ? Strategy::kSingle
@@ -238,13 +262,13 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   for (const std::string& message : messages) PrintMessage(message);
   // The check needs full precision and one process, because the reference sees one process's batch norms alone.
   if ((factors != FactorRounding::kNone || synchronize) && options.check_gradient) {
-    RETURN_IF_ERROR(CheckInFullPrecision(data, model, num_threads, options));
+    RETURN_IF_ERROR(CheckInFullPrecision(data, model, num_threads, gpu, options));
     options.check_gradient = false;
   }
   for (const Member& member : members) {
     model.seed = options.seed;
     ASSIGN_OR_RETURN(const std::unique_ptr<KgeTask> task,
-                     KgeTask::Create(data.graph, data.known, model, num_threads, factors));
+                     KgeTask::Create(data.graph, data.known, model, num_threads, factors, DeviceOf(gpu)));
     if (subset.has_value()) {
       options.left_out = task->LearnFrom(kept);
       subset->Describe(options.seed, &metadata);

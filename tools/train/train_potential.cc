@@ -38,6 +38,7 @@
 #include "tools/train/held_out_files.h"
 #include "tools/train/init_flags.h"
 #include "tools/train/kept_split.h"
+#include "tools/train/libtorch.h"
 #include "tools/train/make_task.h"
 #include "tools/train/potential_member.h"
 #include "tools/train/run_member.h"
@@ -186,7 +187,10 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   ASSIGN_OR_RETURN(AtomisticTaskOptions task_options, AtomisticTaskOptionsFromFlags(preset));
   std::vector<std::string> messages;
   ASSIGN_OR_RETURN(const FactorRounding factors, PotentialRoundingFromFlags(options));
-  ASSIGN_OR_RETURN(task_options.gpu, KernelGpuFromFlags(options));
+  ASSIGN_OR_RETURN(task_options.gpu, KernelGpuFromFlags(options, /*rounds=*/false));
+  if (task_options.gpu < 0 && AsksForGpu()) {
+    RETURN_IF_ERROR(NeedLibTorch(run, inputs, "precisions of potentials on a GPU other than fp32 and fp64"));
+  }
   RETURN_IF_ERROR(SetEagerFromFlags(factors, task_options.gpu >= 0, &options, &messages));
   if (!options.eager.on_cpu()) messages.push_back(kValidatesOnCpu);
   task_options.mixed_precision = factors == FactorRounding::kBf16;
@@ -236,6 +240,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   }
   if (task_options.gpu >= 0 && LearnsFromKeptFeatures(data, task_options)) {
     // Kernels of GPUs start from neighbors, so LibTorch takes their place.
+    RETURN_IF_ERROR(NeedLibTorch(run, inputs, "energies that are learned from features on a GPU"));
     task_options.gpu = -1;
     RETURN_IF_ERROR(SetEagerFromFlags(factors, /*kernels_on_gpu=*/false, &options, &messages));
     ASSIGN_OR_RETURN(task_options.compile, CompileOptionsFromFlags(options));

@@ -68,7 +68,7 @@ needs() {  # needs WHAT FLAG...
   refuses "$1 $missing" "$alone" "${@:2}" --output_dir=h f.safetensors
 }
 needs '--check_gradient, which is on unless it is set to false,'
-for flag in compile_mode=none compile_mode=script device=cuda device=cuda:1 optimizer=lbfgs num_processes=2 \
+for flag in compile_mode=none compile_mode=script optimizer=lbfgs num_processes=2 \
   float32_matmul_precision=high precision=fp16-mixed precision=bf16-mixed; do
   needs "--$flag" --check_gradient=false "--$flag"
 done
@@ -76,6 +76,13 @@ RUTILE_PROFILE_DIR=. needs --operators --check_gradient=false --operators
 needs --mixed_precision --check_gradient=false --mixed_precision
 RANK=0 WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=127.0.0.1 MASTER_PORT=1 \
   needs 'a run of several processes (torchrun)' --check_gradient=false
+# GPUs have kernels of train's own, if it was built with nvcc; what these lack needs LibTorch.
+if "$train" --version | grep -q 'kernels for GPUs: yes'; then
+  refuses 'device cuda:1000: ' "$alone" --check_gradient=false --device=cuda:1000 --output_dir=h f.safetensors
+else
+  needs --device=cuda:1 --check_gradient=false --device=cuda:1
+fi
+needs --precision=fp16-mixed --check_gradient=false --device=cuda --precision=fp16-mixed
 # With --device=cpu, bf16-mixed is the kernels' own, where the processor has it.
 "$alone" --check_gradient=false --device=cpu --precision=bf16-mixed $few --output_dir=bf16 f.safetensors \
   > /dev/null 2> err || expect_line 'bf16-mixed needs a CPU with' err

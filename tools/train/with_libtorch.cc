@@ -9,6 +9,8 @@ namespace rutile {
 
 absl::Status ContinueWithLibTorch(const ToolRun&) { return absl::OkStatus(); }
 
+absl::Status NeedLibTorch(const ToolRun&, absl::Span<const std::string>, absl::string_view) { return absl::OkStatus(); }
+
 void SetLibTorchThreads(int num_threads) { at::set_num_threads(num_threads); }
 
 }  // namespace rutile

@@ -7,6 +7,7 @@
 #include <ATen/core/Tensor.h>  // declarations alone: nothing of a tensor is called
 #include <torch/version.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -40,6 +41,16 @@ absl::Status ContinueWithLibTorch(const ToolRun& run) {
   const std::string why = WhyLibTorch();
   if (why.empty()) return absl::OkStatus();
   return ExecSiblingBinary(run, "train-libtorch", absl::StrCat(why, " needs LibTorch"));
+}
+
+absl::Status NeedLibTorch(const ToolRun& run, absl::Span<const std::string> inputs, absl::string_view why) {
+  if (std::find(inputs.begin(), inputs.end(), "-") != inputs.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(why,
+                     " need LibTorch, with which standard input cannot be read again: name a file, or give "
+                     "--compile_mode=none, which starts with LibTorch"));
+  }
+  return ExecSiblingBinary(run, "train-libtorch", absl::StrCat(why, " need LibTorch"));
 }
 
 void SetLibTorchThreads(int) {}

@@ -23,56 +23,13 @@
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/model/kge_shape.h"
+#include "lib/kge/training/device_kge_kernel.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/gpu/device_rounding.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
 namespace {
-
-KgeStepShape StepShapeOf(const KgeShape& shape) {
-  const KgeOptions& options = shape.options;
-  const KgeShape::Offsets at = shape.offsets();
-  KgeStepShape step;
-  step.num_entities = shape.num_entities;
-  step.num_relations = shape.num_relations;
-  step.dim = shape.dim();
-  step.conve = true;
-  step.rate[kDropInput] = options.input_dropout;
-  step.rate[kDropFeatureMap] = options.feature_map_dropout;
-  step.rate[kDropOutput] = options.output_dropout;
-  step.embedding_height = options.embedding_height;
-  step.embedding_width = options.embedding_width;
-  step.channels = options.output_channels;
-  step.kernel_height = options.kernel_height;
-  step.kernel_width = options.kernel_width;
-  step.stacked_in_width = shape.stacked_in_width();
-  step.has_input_norm = shape.has_input_norm();
-  step.drops_before_norm = options.variant != ConveVariant::kDettmers;
-  step.has_affine_norms = shape.has_affine_norms();
-  step.norm_epsilon = kBatchNormEpsilon;
-  step.entity = at.entity;
-  step.entity_bias = at.entity_bias;
-  step.relation = at.relation;
-  step.bn0_weight = at.bn0_weight;
-  step.bn0_bias = at.bn0_bias;
-  step.bn0_mean = at.bn0_mean;
-  step.bn0_variance = at.bn0_variance;
-  step.conv_weight = at.conv_weight;
-  step.conv_bias = at.conv_bias;
-  step.bn1_weight = at.bn1_weight;
-  step.bn1_bias = at.bn1_bias;
-  step.bn1_mean = at.bn1_mean;
-  step.bn1_variance = at.bn1_variance;
-  step.fc_weight = at.fc_weight;
-  step.fc_bias = at.fc_bias;
-  step.bn2_weight = at.bn2_weight;
-  step.bn2_bias = at.bn2_bias;
-  step.bn2_mean = at.bn2_mean;
-  step.bn2_variance = at.bn2_variance;
-  step.num_parameters = at.size;
-  return step;
-}
 
 // Numbers as after some training: no norm is the identity, running variances are above 0.
 template <typename T>
@@ -127,7 +84,7 @@ template <typename T>
 class OnDevice {
  public:
   explicit OnDevice(const KgeShape& shape, DeviceRounding rounding = DeviceRounding::kNone)
-      : shape_(shape), step_(StepShapeOf(shape)), layers_(&backend_, step_) {
+      : shape_(shape), step_(MakeStepShape(shape)), layers_(&backend_, step_) {
     if constexpr (sizeof(T) == 4) layers_.SetRounding(rounding);
   }
 
@@ -400,11 +357,11 @@ TEST(ConveLayersGoldenTest, EvaluationScores) {
 
 TEST(ConveLayersRefusalTest, NamesSizesThatDoNotFit) {
   KgeShape shape;
-  EXPECT_EQ(WhyNoDeviceConve<float>(StepShapeOf(shape), 99 << 10), "");
+  EXPECT_EQ(WhyNoDeviceConve<float>(MakeStepShape(shape), 99 << 10), "");
   shape.options.embedding_height = 200;
   shape.options.embedding_width = 100;
   shape.options.embedding_dim = 20000;
-  const std::string why = WhyNoDeviceConve<double>(StepShapeOf(shape), 99 << 10);
+  const std::string why = WhyNoDeviceConve<double>(MakeStepShape(shape), 99 << 10);
   EXPECT_NE(why.find("400 x 100"), std::string::npos) << why;
   EXPECT_NE(why.find("3 x 3"), std::string::npos) << why;
   EXPECT_NE(why.find("101376"), std::string::npos) << why;

@@ -39,7 +39,7 @@ class DeviceEntityLosses {
  public:
   // most_bytes: of the scores that are in memory at once. A block has one entity at least. The backend must outlive
   // this.
-  explicit DeviceEntityLosses(Backend* backend, int64_t most_bytes = int64_t{32} << 20)
+  explicit DeviceEntityLosses(Backend* backend, int64_t most_bytes = int64_t{64} << 20)
       : most_bytes_(most_bytes),
         backend_(backend),
         products_(backend),
@@ -60,7 +60,9 @@ class DeviceEntityLosses {
   void AddLosses(const DeviceLabels& labels, int64_t num_entities, int64_t dim, bool softmax, double bce_scale,
                  const DeviceEntityArrays<T>& arrays, double* losses) {
     if (labels.size == 0) return;
-    const int64_t size = BlockSize(labels.size, num_entities);
+    // Dropout needs a row and its gradient for each entity of a block.
+    const int64_t numbers = labels.size + (arrays.candidate_rate > 0 ? 2 * dim : 0);
+    const int64_t size = BlockSize(numbers, num_entities);
     const int64_t blocks = (num_entities + size - 1) / size;
     const auto block = [&](int64_t i) { return EntityBlock{i * size, std::min(size, num_entities - i * size)}; };
     const bool gradients = arrays.d_v != nullptr;
@@ -89,10 +91,11 @@ class DeviceEntityLosses {
     }
   }
 
-  // Returns the number of entities of all blocks but the last, which may have fewer.
-  int64_t BlockSize(int64_t queries, int64_t num_entities) const {
+  // Returns the number of entities of all blocks but the last, which may have fewer. numbers: in memory for each
+  // entity.
+  int64_t BlockSize(int64_t numbers, int64_t num_entities) const {
     constexpr int64_t kTile = 128;  // of a product
-    int64_t most = std::max<int64_t>(1, most_bytes_ / (queries * static_cast<int64_t>(sizeof(T))));
+    int64_t most = std::max<int64_t>(1, most_bytes_ / (numbers * static_cast<int64_t>(sizeof(T))));
     if (most >= num_entities) return num_entities;
     const int64_t multiple = most < kTile ? 1 : kTile;
     most = most / multiple * multiple;

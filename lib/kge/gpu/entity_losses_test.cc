@@ -380,8 +380,8 @@ TEST(BlockSizeTest, FitsIntoMemory) {
   HostBackend backend;
   const DeviceEntityLosses<float, HostBackend> losses(&backend);
   EXPECT_EQ(losses.BlockSize(128, 14541), 14541);
-  EXPECT_EQ(losses.BlockSize(1024, 14541), 7296);  // half, in tiles of 128
-  EXPECT_EQ(losses.BlockSize(1024, 1000000), 8192);
+  EXPECT_EQ(losses.BlockSize(2048, 14541), 7296);  // half, in tiles of 128
+  EXPECT_EQ(losses.BlockSize(1024, 1000000), 16256);
   EXPECT_EQ(losses.BlockSize(int64_t{1} << 30, 100), 1);
 }
 

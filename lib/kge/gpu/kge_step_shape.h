@@ -7,10 +7,15 @@
 
 #include <cstdint>
 
+#include "lib/matrix/gpu/device_rounding.h"
+
 namespace rutile {
 
 // The layers whose dropout masks differ, as DropoutLayer of lib/kge/layers/dropout.h numbers them.
 enum KgeDropout { kDropInput, kDropFeatureMap, kDropOutput, kDropHead, kDropRelation, kNumKgeDropouts };
+
+// What a regularizer of single rows sums up: squares, cubes of numbers, or cubes of the moduli of complex numbers.
+enum class RowPenaltyKind { kNone, kSquares, kCubes, kModuliCubed };
 
 // KgeShape and KgeOptions in plain numbers (lib/kge/model/kge_shape.h, kge_options.h).
 struct KgeStepShape {
@@ -20,6 +25,8 @@ struct KgeStepShape {
   bool softmax = false;               // softmax cross-entropy; false: binary cross-entropy, mean over entities
   double rate[kNumKgeDropouts] = {};  // of dropout
   double candidate_rate = 0;
+  DeviceRounding rounding = DeviceRounding::kNone;  // of factors of matrix products in training; float alone has it
+  RowPenaltyKind penalty = RowPenaltyKind::kNone;
   // ConvE.
   int64_t embedding_height = 0, embedding_width = 0, channels = 0, kernel_height = 0, kernel_width = 0;
   bool stacked_in_width = false;   // an image is two embeddings side by side; false: one above the other

@@ -192,7 +192,7 @@ struct SoftmaxSumsBody {
     const double positives = SumOfPositives(block, labels, scores, q, shared);
     if (block.thread != 0) return;
     states[q] = {max, (max != old.max ? old.sum * exp(old.max - max) : old.sum) + sum,
-                 old.label + labels.base[q] * all + labels.extra[q] * positives};
+                 old.label + labels.base[q] * all + (positives == 0 ? 0 : labels.extra[q] * positives)};
   }
 };
 

@@ -65,24 +65,31 @@ void FillWith(uint64_t key, uint32_t dropped, double kept, absl::Span<double> sc
 }
 
 template <typename T>
-void FillFrom(RandomStream stream, double rate, absl::Span<T> scale) {
+void FillFrom(uint64_t key, double rate, absl::Span<T> scale) {
   const uint32_t dropped = static_cast<uint32_t>(std::lround(rate * 65536));  // of 65536 values of 16 bits
-  FillWith(stream.Next(), dropped, static_cast<T>(1 / (1 - rate)), scale);
+  FillWith(key, dropped, static_cast<T>(1 / (1 - rate)), scale);
 }
 
 }  // namespace
 
+uint64_t DropoutKey(uint64_t seed, int64_t epoch, int64_t example, DropoutLayer layer) {
+  return RandomStream(seed + 0x9e3779b97f4a7c15ULL * static_cast<uint64_t>(layer), "dropout", epoch, example).Next();
+}
+
+uint64_t CandidateDropoutKey(uint64_t seed, int64_t epoch, int64_t number) {
+  return RandomStream(seed, "candidate_dropout", epoch, number).Next();
+}
+
 template <typename T>
 void FillDropout(uint64_t seed, int64_t epoch, int64_t example, DropoutLayer layer, double rate, absl::Span<T> scale) {
-  FillFrom(RandomStream(seed + 0x9e3779b97f4a7c15ULL * static_cast<uint64_t>(layer), "dropout", epoch, example), rate,
-           scale);
+  FillFrom(DropoutKey(seed, epoch, example, layer), rate, scale);
 }
 
 template <typename T>
 void FillCandidateDropout(uint64_t seed, int64_t epoch, int64_t number, int64_t entity, double rate,
                           absl::Span<T> scale) {
-  const uint64_t of_batch = RandomStream(seed, "candidate_dropout", epoch, number).Next();
-  FillFrom(RandomStream(of_batch, "candidate_dropout", /*epoch=*/0, entity), rate, scale);
+  const uint64_t of_batch = CandidateDropoutKey(seed, epoch, number);
+  FillFrom(RandomStream(of_batch, "candidate_dropout", /*epoch=*/0, entity).Next(), rate, scale);
 }
 
 template void FillDropout(uint64_t, int64_t, int64_t, DropoutLayer, double, absl::Span<float>);

@@ -17,6 +17,11 @@ enum class DropoutLayer : uint64_t { kInput, kFeatureMap, kOutput, kHead, kRelat
 template <typename T>
 void FillDropout(uint64_t seed, int64_t epoch, int64_t example, DropoutLayer layer, double rate, absl::Span<T> scale);
 
+// Returns what the masks above follow from, and those below for all entities of a batch: kernels of GPUs compute masks
+// themselves (lib/kge/gpu/dropout_bodies-inl.h).
+uint64_t DropoutKey(uint64_t seed, int64_t epoch, int64_t example, DropoutLayer layer);
+uint64_t CandidateDropoutKey(uint64_t seed, int64_t epoch, int64_t number);
+
 // The same for row `entity` of the table with which all queries of a batch are scored. `number` is the batch's in its
 // epoch: the queries of a batch share a mask, and each batch has its own.
 template <typename T>

@@ -18,6 +18,7 @@
 #include "lib/kge/model/kge_labels.h"
 #include "lib/kge/model/kge_options_text.h"
 #include "lib/kge/training/distinct_queries.h"
+#include "lib/ranking/device_rank_counter.h"
 #include "lib/ranking/score_sweep.h"
 #include "lib/task/precision.h"
 #include "lib/tensorfile/tensor_of_doubles.h"
@@ -27,6 +28,8 @@ namespace rutile {
 namespace {
 
 constexpr int64_t kHitsAt[] = {1, 3, 10};
+// Numbers that a thread adds at a time.
+constexpr int64_t kGrain = 1 << 16;
 
 std::map<std::string, std::string> MakeConfig(const KgeOptions& options, FactorRounding factors,
                                               const KnowledgeGraph& graph) {
@@ -60,7 +63,7 @@ KgeTask::~KgeTask() = default;
 absl::StatusOr<std::unique_ptr<KgeTask>> KgeTask::Create(std::shared_ptr<const KnowledgeGraph> graph,
                                                          std::shared_ptr<const KnownTails> known,
                                                          const KgeOptions& options, int num_threads,
-                                                         FactorRounding factors) {
+                                                         FactorRounding factors, const MakeKgeDevice& make_device) {
   const ProfileScope scope(Stage::kSetup);
   RETURN_IF_ERROR(CheckKgeOptions(options));
   if (factors != FactorRounding::kNone && options.precision == DType::kF64) {
@@ -70,8 +73,22 @@ absl::StatusOr<std::unique_ptr<KgeTask>> KgeTask::Create(std::shared_ptr<const K
     return absl::InvalidArgumentError(
         absl::StrCat(graph->num_entities(), " entities: expected at least 2, a model compares them"));
   }
+  if (make_device != nullptr && !HasDeviceKernels(options.model)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("kge_model ", kKgeModelNames.Name(options.model),
+                     " has no kernels for GPUs: train it on processors, or with compile_mode none"));
+  }
   if (known == nullptr) known = std::make_shared<KnownTails>(AllKnownTails(*graph));
-  return std::unique_ptr<KgeTask>(new KgeTask(std::move(graph), std::move(known), options, num_threads, factors));
+  std::unique_ptr<KgeTask> task(new KgeTask(std::move(graph), std::move(known), options, num_threads, factors));
+  if (make_device != nullptr) {
+    ASSIGN_OR_RETURN(KgeDevice device,
+                     make_device(MakeStepShape(task->shape_, factors), options.precision == DType::kF64));
+    task->device_ = std::make_unique<DeviceKgeKernel>(task->shape_, std::move(device.step));
+    task->counting_ = std::move(device.counting);
+    // What evaluations need on the device is taken now, so that a lack of memory shows before training.
+    RETURN_IF_ERROR(task->SetEvaluated(Tensor::Zeros(task->parameter_dtype(), {task->num_parameters()})));
+  }
+  return task;
 }
 
 void KgeTask::SynchronizeNorms(BatchSum sum) {
@@ -138,6 +155,49 @@ absl::Status KgeTask::StreamGradients(const Tensor& parameters, const NamedTenso
   return absl::OkStatus();
 }
 
+// Where the optimizer steps on the host, the gradient of the GPU is sent there.
+absl::Status KgeTask::AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,
+                                          absl::Span<Tensor> gradients, TermSums* sums) {
+  if (device_ == nullptr) {
+    return StreamGradients(parameters, batch, GradientDelivery::Add(), &gradients[0], sums);
+  }
+  const KgeBatch view = ViewKgeBatch(batch);
+  evaluated_ = false;
+  if (!device_gradient_.Reuse(parameter_dtype(), {num_parameters()})) {
+    device_gradient_ = Tensor::Zeros(parameter_dtype(), {num_parameters()});
+  }
+  RETURN_IF_ERROR(device_->Gradient(parameters, view, &device_gradient_));
+  resident_count_ += CountOf(batch);
+  RETURN_IF_ERROR(FetchSums(sums));
+  const auto add = [&](auto to, auto from) {
+    pool_.For(static_cast<int64_t>(to.size()), kGrain, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) to[i] += from[i];
+    });
+  };
+  if (parameter_dtype() == DType::kF64) {
+    add(gradients[0].mutable_values<double>(), device_gradient_.values<double>());
+  } else {
+    add(gradients[0].mutable_values<float>(), device_gradient_.values<float>());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status KgeTask::AddOnDevice(const NamedTensors& batch, bool overwrite) {
+  const ProfileScope scope(Stage::kStep);
+  resident_count_ += CountOf(batch);
+  return device_->Add(ViewKgeBatch(batch), overwrite);
+}
+
+absl::Status KgeTask::FetchSums(TermSums* sums) {
+  std::vector<BatchStatistics> seen;
+  RETURN_IF_ERROR(device_->Fetch(&sums->sum[0], &seen));
+  sums->count[0] += std::exchange(resident_count_, 0);
+  for (BatchStatistics& statistics : seen) {
+    seen_.push_back([statistics = std::move(statistics)] { return statistics; });
+  }
+  return absl::OkStatus();
+}
+
 void KgeTask::FinishStep(Tensor* parameters) {
   for (const auto& statistics : seen_) UpdateRunningStatistics(shape_, statistics(), parameters);
   seen_.clear();
@@ -149,6 +209,13 @@ void KgeTask::AddRanks(const Tensor& parameters, const NamedTensors& batch, absl
   const std::vector<int64_t> size = {static_cast<int64_t>(distinct.head.size()), shape_.dim()};
   if (!hidden_.Reuse(parameter_dtype(), size)) hidden_ = Tensor::Zeros(parameter_dtype(), size);
   kernel_.Hidden(parameters, distinct.head, distinct.relation, &hidden_);
+  const std::vector<Rank> ranks =
+      CountRanks<T>(TableOf<T>(parameters), hidden_.values<T>(), distinct.Queries(), &pool_);
+  AddMetrics(ranks, metric_sums);
+}
+
+template <typename T>
+ScoreTable<T> KgeTask::TableOf(const Tensor& parameters) const {
   const absl::Span<const T> values = parameters.values<T>();
   const KgeShape::Offsets at = shape_.offsets();
   ScoreTable<T> table;
@@ -156,7 +223,40 @@ void KgeTask::AddRanks(const Tensor& parameters, const NamedTensors& batch, absl
   table.dim = shape_.dim();
   table.entity = values.subspan(at.entity, table.num * table.dim);
   if (at.entity_bias >= 0) table.bias = values.subspan(at.entity_bias, table.num);
-  AddMetrics(CountRanks<T>(table, hidden_.values<T>(), distinct.Queries(), &pool_), metric_sums);
+  return table;
+}
+
+template <typename T>
+absl::StatusOr<std::vector<Rank>> KgeTask::RanksOnDevice(const NamedTensors& batch) {
+  const DistinctQueries distinct = FindDistinct(batch);
+  const std::vector<int64_t> size = {static_cast<int64_t>(distinct.head.size()), shape_.dim()};
+  if (!hidden_.Reuse(parameter_dtype(), size)) hidden_ = Tensor::Zeros(parameter_dtype(), size);
+  RETURN_IF_ERROR(device_->Hidden(distinct.head, distinct.relation, &hidden_));
+  return CountRanksOn<T>(counting_.get(), shape_.num_entities, hidden_.values<T>(), distinct.Queries());
+}
+
+absl::Status KgeTask::SetEvaluated(const Tensor& parameters) {
+  RETURN_IF_ERROR(device_->SetEvaluated(parameters));
+  if (parameter_dtype() == DType::kF64) {
+    SetEntities(TableOf<double>(parameters), /*first=*/0, counting_.get());
+  } else {
+    SetEntities(TableOf<float>(parameters), /*first=*/0, counting_.get());
+  }
+  const std::string error = counting_->f64()->error();  // both types share the device
+  return error.empty() ? absl::OkStatus() : absl::ResourceExhaustedError(absl::StrCat("the GPU failed: ", error));
+}
+
+absl::Status KgeTask::EvaluateOnDevice(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
+                                       absl::Span<double> metric_sums) {
+  const bool fp64 = parameter_dtype() == DType::kF64;
+  if (!evaluated_) RETURN_IF_ERROR(SetEvaluated(parameters));
+  evaluated_ = true;
+  RETURN_IF_ERROR(device_->Evaluate(ViewKgeBatch(batch)));
+  absl::StatusOr<std::vector<Rank>> ranks = fp64 ? RanksOnDevice<double>(batch) : RanksOnDevice<float>(batch);
+  RETURN_IF_ERROR(ranks.status());
+  AddMetrics(*ranks, metric_sums);
+  std::vector<BatchStatistics> none;
+  return device_->Fetch(&sums->sum[0], &none);
 }
 
 void KgeTask::AddMetrics(absl::Span<const Rank> ranks, absl::Span<double> metric_sums) {
@@ -182,6 +282,10 @@ std::vector<Metric> KgeTask::Metrics(absl::Span<const double> metric_sums) const
 absl::Status KgeTask::Evaluate(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
                                absl::Span<double> metric_sums) {
   CHECK(IsEvaluation(batch)) << "a batch of a training epoch";
+  if (device_ != nullptr) {
+    sums->count[0] += CountOf(batch);
+    return EvaluateOnDevice(parameters, batch, sums, metric_sums);
+  }
   RETURN_IF_ERROR(kernel_.AccumulateGradients(parameters, ViewKgeBatch(batch), nullptr, &sums->sum[0], nullptr));
   sums->count[0] += CountOf(batch);
   if (parameter_dtype() == DType::kF64) {

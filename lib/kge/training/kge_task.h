@@ -18,6 +18,9 @@
 //   std::vector<Tensor> gradients = {Tensor::Zeros(task->parameter_dtype(), {task->num_parameters()})};
 //   TermSums sums(1);
 //   RETURN_IF_ERROR(task->AccumulateGradients(parameters, batch, absl::MakeSpan(gradients), &sums));
+//
+// With kernels of a GPU (KgeDevice) everything is computed there, in training with parameters that stay there
+// (lib/task/resident_gradients.h).
 
 #ifndef RUTILE_LIB_KGE_TRAINING_KGE_TASK_H_
 #define RUTILE_LIB_KGE_TRAINING_KGE_TASK_H_
@@ -34,15 +37,19 @@
 #include "absl/types/span.h"
 #include "lib/graph/knowledge_graph.h"
 #include "lib/graph/known_tails.h"
+#include "lib/kge/gpu/kge_step.h"
 #include "lib/kge/layers/batch_statistics.h"
 #include "lib/kge/layers/batch_sum.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/model/kge_shape.h"
 #include "lib/kge/training/conve_kernel.h"
+#include "lib/kge/training/device_kge_kernel.h"
 #include "lib/kge/training/kge_examples.h"
 #include "lib/machine/parallel_for.h"
 #include "lib/matrix/factor_rounding.h"
+#include "lib/ranking/gpu/counting_device.h"
 #include "lib/ranking/rank_counts.h"
+#include "lib/ranking/score_sweep.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/eager_task.h"
 #include "lib/task/exchange.h"
@@ -50,28 +57,40 @@
 #include "lib/task/gradient_observer.h"
 #include "lib/task/gradient_stream.h"
 #include "lib/task/model_sharding.h"
+#include "lib/task/resident_gradients.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
 
-// Training and evaluation of one model on one graph, by ConveKernel.
-class KgeTask : public Task, public GradientStream, public ModelSharding, public EagerTask {
+// What trains and ranks on a GPU; both or neither.
+struct KgeDevice {
+  std::unique_ptr<KgeStep> step;             // of MakeStepShape(shape), in the options' precision
+  std::unique_ptr<CountingDevice> counting;  // for ranks
+};
+
+using MakeKgeDevice = std::function<absl::StatusOr<KgeDevice>(const KgeStepShape& shape, bool fp64)>;
+
+// Training and evaluation of one model on one graph, by ConveKernel or on a GPU.
+class KgeTask : public Task, public GradientStream, public ModelSharding, public EagerTask, public ResidentGradients {
  public:
   // known: the known tails of train, valid and test together; null: they are found here. num_threads: results do not
   // depend on it, except where LibTorch's matrix products do. factors: how the kernel rounds factors of matrix products
-  // in training, for fp32 parameters. INVALID_ARGUMENT: errors of CheckKgeOptions; fewer than 2 entities; rounding with
-  // fp64.
+  // in training, for fp32 parameters. make_device: makes the kernels of a GPU for the shape, or its error is returned;
+  // null: processors train. INVALID_ARGUMENT: errors of CheckKgeOptions; fewer than 2 entities; rounding with fp64; a
+  // model without HasDeviceKernels on a GPU.
   static absl::StatusOr<std::unique_ptr<KgeTask>> Create(std::shared_ptr<const KnowledgeGraph> graph,
                                                          std::shared_ptr<const KnownTails> known,
                                                          const KgeOptions& options, int num_threads,
-                                                         FactorRounding factors = FactorRounding::kNone);
+                                                         FactorRounding factors = FactorRounding::kNone,
+                                                         const MakeKgeDevice& make_device = nullptr);
   ~KgeTask() override;
 
   // From now on ConvE's batch norms use the batches of all processes, as one process with all examples would. All
   // processes must then call AccumulateGradients for each training batch.
   void SynchronizeNorms(BatchSum sum);
-  ModelSharding* sharding() override { return this; }
+  // Kernels of a GPU neither synchronize norms nor shard a model.
+  ModelSharding* sharding() override { return device_ == nullptr ? this : nullptr; }
   bool SynchronizesBatches() const override { return synchronizes_batches_; }
   // Shards rows of embeddings, channels and columns of fc (kge_shard.h). CHECK-fails if CanShard is false, and after
   // SynchronizeNorms: processes that see whole batches have nothing to synchronize.
@@ -94,7 +113,12 @@ class KgeTask : public Task, public GradientStream, public ModelSharding, public
   // The mask of candidate_dropout depends on the number.
   absl::Status MakeNumberedBatch(int64_t number, absl::Span<const int64_t> examples,
                                  NamedTensors* batch) const override;
-  void StartEpoch(int64_t epoch, bool training) override { epoch_ = training ? epoch : -1; }
+  // On a GPU, the batches that Evaluate gets until the next call must come with the same parameters, which are sent
+  // there with the first of them.
+  void StartEpoch(int64_t epoch, bool training) override {
+    epoch_ = training ? epoch : -1;
+    evaluated_ = false;
+  }
 
   // Drops the batch statistics that FinishStep would use; the task has no other state.
   absl::Status SetState(const NamedTensors& state) override;
@@ -115,12 +139,14 @@ class KgeTask : public Task, public GradientStream, public ModelSharding, public
   // Supports all but TorchScript.
   absl::Status CheckEager(const EagerOptions& options) const override;
   std::vector<double> ExampleCounts(const NamedTensors& batch) const override;
-  // Computed by ConveKernel with num_threads threads. One thread at a time may call this and Evaluate.
+  // Computed by ConveKernel with num_threads threads, or on the GPU. One thread at a time may call this and Evaluate.
   absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch, absl::Span<Tensor> gradients,
-                                   TermSums* sums) override {
-    return StreamGradients(parameters, batch, GradientDelivery::Add(), &gradients[0], sums);
-  }
-  GradientStream* stream() override { return this; }
+                                   TermSums* sums) override;
+  GradientStream* stream() override { return device_ == nullptr ? this : nullptr; }
+  ResidentGradients* resident() override { return device_ == nullptr ? nullptr : this; }
+  DeviceParameters* parameters() override { return device_->parameters(); }
+  absl::Status AddOnDevice(const NamedTensors& batch, bool overwrite) override;
+  absl::Status FetchSums(TermSums* sums) override;
   std::vector<GradientRange> EarlyGradients() const override { return ConveKernel::Early(shape_); }
   absl::Status StreamGradients(const Tensor& parameters, const NamedTensors& batch, const GradientDelivery& delivery,
                                Tensor* gradient, TermSums* sums) override;
@@ -145,6 +171,17 @@ class KgeTask : public Task, public GradientStream, public ModelSharding, public
 
   KgeTask(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<const KnownTails> known,
           const KgeOptions& options, int num_threads, FactorRounding factors);
+  // Sends parameters to the GPU for Evaluate.
+  absl::Status SetEvaluated(const Tensor& parameters);
+  // Computes on the GPU what Evaluate does.
+  absl::Status EvaluateOnDevice(const Tensor& parameters, const NamedTensors& batch, TermSums* sums,
+                                absl::Span<double> metric_sums);
+  // The ranks of a batch at the parameters that device_ evaluates.
+  template <typename T>
+  absl::StatusOr<std::vector<Rank>> RanksOnDevice(const NamedTensors& batch);
+  // The table of entities and their biases.
+  template <typename T>
+  ScoreTable<T> TableOf(const Tensor& parameters) const;
   template <typename T>
   void AddRanks(const Tensor& parameters, const NamedTensors& batch, absl::Span<double> metric_sums);
   double CountOf(const NamedTensors& batch) const;
@@ -156,7 +193,12 @@ class KgeTask : public Task, public GradientStream, public ModelSharding, public
   const Metadata splits_;  // DescribeSplits, for model files
   ThreadPool pool_;
   ConveKernel kernel_;
-  Tensor hidden_;  // [Q, d] hidden vectors of the ranked queries
+  std::unique_ptr<DeviceKgeKernel> device_;  // null: processors train
+  std::unique_ptr<CountingDevice> counting_;
+  bool evaluated_ = false;     // the GPU has the parameters of this evaluation
+  double resident_count_ = 0;  // of the batches that AddOnDevice added since FetchSums
+  Tensor device_gradient_;     // [P] a batch's, fetched from the GPU
+  Tensor hidden_;              // [Q, d] hidden vectors of the ranked queries
   int64_t epoch_ = -1;
   bool synchronizes_batches_ = false;
   // Return the statistics of the batches since FinishStep: those of the eager path may still be on their way from a

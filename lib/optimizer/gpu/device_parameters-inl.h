@@ -68,9 +68,9 @@ class DeviceParametersOn final : public DeviceParameters {
       partial_sums_.Resize(blocks + 1);
       if (Ready()) {
         double* const sums = partial_sums_.data();
-        backend_->ForEachBlock(blocks, NormLanes::kSharedBytes,
+        backend_->ForEachBlock(blocks, SumLanes::kSharedBytes,
                                SquaresBody<T>{gradient_.data(), scaled_.weight, size(), sums});
-        backend_->ForEachBlock(1, NormLanes::kSharedBytes, SumBody{sums, blocks, sums + blocks});
+        backend_->ForEachBlock(1, SumLanes::kSharedBytes, SumBody{sums, blocks, sums + blocks});
         backend_->Download(&squares, sums + blocks, sizeof(double));
       }
     }

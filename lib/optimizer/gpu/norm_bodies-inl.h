@@ -9,26 +9,14 @@
 
 #include "lib/gpu/block.h"
 #include "lib/gpu/device_function.h"
+#include "lib/gpu/sum_bodies-inl.h"
 
 namespace rutile {
-
-struct NormLanes {
-  static constexpr int kLanes = 256;
-  static constexpr int64_t kSharedBytes = kLanes * sizeof(double);
-
-  // Adds up the block's sums, which its threads have just written; the first thread then finds the result in sums[0].
-  RUTILE_DEVICE static void AddUp(const Block& block, double* sums) {
-    for (int half = kLanes / 2; half > 0; half /= 2) {
-      block.Sync();
-      for (int l = block.thread; l < half; l += block.threads) sums[l] += sums[l + half];
-    }
-  }
-};
 
 // Adds up the squares of weight x[i], each product rounded, of kChunk numbers a block.
 template <typename T>
 struct SquaresBody {
-  static constexpr int kThreads = NormLanes::kLanes;
+  static constexpr int kThreads = SumLanes::kLanes;
   static constexpr int64_t kChunk = 4096;
   const T* x;
   T weight;
@@ -38,35 +26,16 @@ struct SquaresBody {
   RUTILE_DEVICE void operator()(const Block& block) const {
     double* const lane = static_cast<double*>(block.shared);
     const int64_t begin = block.index * kChunk, end = begin + kChunk < n ? begin + kChunk : n;
-    for (int l = block.thread; l < NormLanes::kLanes; l += block.threads) {
+    for (int l = block.thread; l < SumLanes::kLanes; l += block.threads) {
       double sum = 0;
-      for (int64_t i = begin + l; i < end; i += NormLanes::kLanes) {
+      for (int64_t i = begin + l; i < end; i += SumLanes::kLanes) {
         const T product = weight * x[i];
         sum = fma(static_cast<double>(product), static_cast<double>(product), sum);
       }
       lane[l] = sum;
     }
-    NormLanes::AddUp(block, lane);
+    SumLanes::AddUp(block, lane);
     if (block.thread == 0) sums[block.index] = lane[0];
-  }
-};
-
-// Adds up n numbers; one block.
-struct SumBody {
-  static constexpr int kThreads = NormLanes::kLanes;
-  const double* x;
-  int64_t n;
-  double* sum;
-
-  RUTILE_DEVICE void operator()(const Block& block) const {
-    double* const lane = static_cast<double*>(block.shared);
-    for (int l = block.thread; l < NormLanes::kLanes; l += block.threads) {
-      double of_lane = 0;
-      for (int64_t i = l; i < n; i += NormLanes::kLanes) of_lane += x[i];
-      lane[l] = of_lane;
-    }
-    NormLanes::AddUp(block, lane);
-    if (block.thread == 0) *sum = lane[0];
   }
 };
 

@@ -5,7 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/gpu/host_backend-inl.h"
-#include "lib/potential/gpu/transfer_area-inl.h"
+#include "lib/gpu/transfer_area-inl.h"
 
 namespace rutile {
 namespace {

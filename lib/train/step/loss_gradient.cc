@@ -77,7 +77,11 @@ void LossGradient::Clear() {
 }
 
 absl::Status LossGradient::Add(const Tensor& parameters, const NamedTensors& batch, bool last) {
-  if (device_ != nullptr) return device_->Add(batch, scaler_ ? scaler_->scale() : 1, &sums_);
+  if (device_ != nullptr) {
+    RETURN_IF_ERROR(device_->Add(batch, scaler_ ? scaler_->scale() : 1, &sums_));
+    // Of several batches, the first whose loss is not finite must be known.
+    return last ? absl::OkStatus() : device_->FetchSums(&sums_);
+  }
   if (eager_ != nullptr) {
     return eager_->Add(parameters, batch, scaler_ ? scaler_->scale() : 1, absl::MakeSpan(gradients_), &sums_);
   }

@@ -135,8 +135,13 @@ int64_t EmbeddingHeightFromFlags() {
   return options.embedding_height;
 }
 
-absl::StatusOr<bool> ShardsFromFlags(const KgeShape& shape, const TrainerOptions& options) {
+absl::StatusOr<bool> ShardsFromFlags(const KgeShape& shape, const TrainerOptions& options, bool on_gpu) {
   if (options.communicator == nullptr) return false;
+  if (on_gpu) {
+    if (ChosenStrategy() != Strategy::kTensorParallel) return false;
+    return absl::InvalidArgumentError(
+        "--strategy=tensor_parallel: kernels of GPUs train whole models; use ddp, or --device=cpu");
+  }
   if (ChosenStrategy() == Strategy::kTensorParallel) {
     if (!CanShard(shape.options)) {
       return absl::InvalidArgumentError(
@@ -154,8 +159,12 @@ absl::StatusOr<bool> ShardsFromFlags(const KgeShape& shape, const TrainerOptions
   return exchanged < shape.offsets().size;
 }
 
-absl::StatusOr<bool> SyncNormsFromFlags(const KgeOptions& model, const TrainerOptions& options) {
+absl::StatusOr<bool> SyncNormsFromFlags(const KgeOptions& model, const TrainerOptions& options, bool on_gpu) {
   if (!FLAGS_sync_batchnorm || options.communicator == nullptr || options.shard_model) return false;
+  if (on_gpu) {
+    RETURN_IF_ERROR(
+        RefuseFlags("with kernels of GPUs, whose norms see the batch of their own process", {"sync_batchnorm"}));
+  }
   if (model.model != KgeModel::kConvE) {
     RETURN_IF_ERROR(
         RefuseFlags(absl::StrCat("with ", KgeModelFlag(model), ", which has no batch norms"), {"sync_batchnorm"}));

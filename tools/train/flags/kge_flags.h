@@ -24,11 +24,11 @@ absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial, Preset
 // --embedding_height, or 0 where it is not given.
 int64_t EmbeddingHeightFromFlags();
 
-// Whether each process owns a part of the model (--strategy). options: the batch size is known, and the communicator.
-// INVALID_ARGUMENT naming a flag that does not go with it.
-absl::StatusOr<bool> ShardsFromFlags(const KgeShape& shape, const TrainerOptions& options);
+// on_gpu, in both: KernelGpuFromFlags has found a GPU. Whether each process owns a part of the model (--strategy).
+// options: the batch size is known, and the communicator. INVALID_ARGUMENT naming a flag that does not go with it.
+absl::StatusOr<bool> ShardsFromFlags(const KgeShape& shape, const TrainerOptions& options, bool on_gpu);
 // Whether norms see the batch of all processes (--sync_batchnorm). INVALID_ARGUMENT where that means nothing.
-absl::StatusOr<bool> SyncNormsFromFlags(const KgeOptions& model, const TrainerOptions& options);
+absl::StatusOr<bool> SyncNormsFromFlags(const KgeOptions& model, const TrainerOptions& options, bool on_gpu);
 
 // Batch size, learning rate and what is monitored where the flags leave them open. INVALID_ARGUMENT for what the model
 // cannot be trained with.

@@ -6,9 +6,11 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/distributed/rank_settings.h"
+#include "lib/potential/gpu/force_step.h"
 
 namespace rutile {
 namespace {
@@ -22,11 +24,20 @@ std::string Value(const char* flag) {
 // Returns "--flag=value".
 std::string Written(const char* flag) { return absl::StrCat("--", flag, "=", Value(flag)); }
 
-// bf16-mixed is the kernels' own on the CPU; without --device=cpu it means a GPU, where there is one.
+// Kernels of GPUs are this program's own, if it was built with them.
+bool IsOnOwnGpu() { return HasCudaForceStep() && absl::StartsWith(Value("device"), "cuda"); }
+bool KernelsHaveDevice() { return Value("device") == "auto" || Value("device") == "cpu" || IsOnOwnGpu(); }
+
+// bf16-mixed is the kernels' own on the CPU and, of triples, on a GPU; with --device=auto it means LibTorch's on a GPU,
+// where there is one.
 bool KernelsHavePrecision() {
   const std::string precision = Value("precision");
   return precision == "auto" || precision == "fp32" || precision == "fp64" ||
-         (precision == "bf16-mixed" && Value("device") == "cpu");
+         (precision == "bf16-mixed" && (Value("device") == "cpu" || IsOnOwnGpu()));
+}
+bool KernelsHaveMatmulPrecision() {
+  const std::string precision = Value("float32_matmul_precision");
+  return precision == "highest" || (precision == "high" && IsOnOwnGpu());
 }
 
 // A launcher whose variables make no sense is reported by those who join the processes.
@@ -39,11 +50,11 @@ std::string Launcher() {
 
 std::string WhyLibTorch() {
   if (Value("compile_mode") != "compile") return Written("compile_mode");
-  if (Value("device") != "auto" && Value("device") != "cpu") return Written("device");
+  if (!KernelsHaveDevice()) return Written("device");
   if (Value("optimizer") == "lbfgs") return Written("optimizer");
   if (Value("operators") == "true") return "--operators";
-  if (Value("mixed_precision") == "true") return "--mixed_precision";
-  if (Value("float32_matmul_precision") != "highest") return Written("float32_matmul_precision");
+  if (Value("mixed_precision") == "true" && !IsOnOwnGpu()) return "--mixed_precision";
+  if (!KernelsHaveMatmulPrecision()) return Written("float32_matmul_precision");
   if (!KernelsHavePrecision()) return Written("precision");
   if (Value("num_processes") != "1") return Written("num_processes");
   if (const std::string launcher = Launcher(); !launcher.empty()) {

@@ -8,8 +8,8 @@
 DEFINE_bool(gradient_checkpointing, false,
             "Recompute activations in the backward pass. This flag is refused, because it would save nothing.");
 DEFINE_bool(memory_cleanup, false,
-            "Release unused memory between epochs. On CPUs this is not needed: train says so and continues. On CUDA "
-            "the flag is refused.");
+            "Release unused memory between epochs. Kernels do not need it: train says so and continues. LibTorch on "
+            "CUDA refuses the flag.");
 
 namespace rutile {
 
@@ -38,8 +38,7 @@ absl::StatusOr<std::vector<std::string>> MemoryMessagesFromFlags(ModelKind model
         "PYTORCH_CUDA_ALLOC_CONF, which LibTorch reads");
   }
   messages.push_back(
-      "--memory_cleanup has nothing to do on the processor: memory is taken once, for the largest batch, and used "
-      "again");
+      "--memory_cleanup has nothing to do for kernels: memory is taken once, for the largest batch, and used again");
   return messages;
 }
 

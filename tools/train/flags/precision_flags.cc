@@ -78,13 +78,16 @@ absl::StatusOr<Precision> ParseMixed(const EagerOptions& eager) {
   return IsMixed(precision) ? precision : Precision::kAuto;
 }
 
-// The flag that the kernels cannot obey, or "". on_gpu: they run on the device that the flags name.
-absl::StatusOr<std::string> FlagBeyondKernels(bool on_gpu) {
-  if (FLAGS_mixed_precision) return "--mixed_precision";
+// The flag that the kernels cannot obey, or "". on_gpu: they run on the device that the flags name. rounds: they can
+// round factors there.
+absl::StatusOr<std::string> FlagBeyondKernels(bool on_gpu, bool rounds = false) {
+  if (FLAGS_mixed_precision && !rounds) return "--mixed_precision";
   ASSIGN_OR_RETURN(const Precision precision, PrecisionFromFlag());
-  if (IsMixed(precision)) return absl::StrCat("--precision=", kPrecisionNames.Name(precision));
+  if (IsMixed(precision) && !(rounds && precision == Precision::kBf16Mixed)) {
+    return absl::StrCat("--precision=", kPrecisionNames.Name(precision));
+  }
   ASSIGN_OR_RETURN(const MatmulPrecision matmul, MatmulFromFlag());
-  if (matmul != MatmulPrecision::kHighest) {
+  if (matmul != MatmulPrecision::kHighest && !(rounds && matmul == MatmulPrecision::kHigh)) {
     return absl::StrCat("--float32_matmul_precision=", kMatmulPrecisionNames.Name(matmul));
   }
   return on_gpu || MayBeOnCpu() ? "" : absl::StrCat("--device=", FlagValue("device"));
@@ -113,6 +116,12 @@ absl::StatusOr<std::optional<EagerOptions>> AskedOfKernels(const TrainerOptions&
   return std::optional<EagerOptions>(eager);
 }
 
+absl::Status CheckNoLbfgs(const TrainerOptions& options) {
+  if (options.optimizer.kind != OptimizerKind::kLbfgs) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "precision bf16-mixed does not go with lbfgs, whose line search needs exact gradients");
+}
+
 }  // namespace
 
 absl::StatusOr<FactorRounding> KernelRoundingFromFlags(const TrainerOptions& options) {
@@ -122,6 +131,7 @@ absl::StatusOr<FactorRounding> KernelRoundingFromFlags(const TrainerOptions& opt
   const bool exact = eager.matmul == MatmulPrecision::kHighest;
   if (eager.precision == Precision::kBf16Mixed && exact) {
     RETURN_IF_ERROR(CheckAgainstFacts(eager, FindTorchFacts()));
+    RETURN_IF_ERROR(CheckNoLbfgs(options));
     return FactorRounding::kBf16;
   }
   if (IsMixed(eager.precision) || exact) return FactorRounding::kNone;  // both: SetEagerFromFlags refuses
@@ -147,19 +157,18 @@ absl::StatusOr<FactorRounding> PotentialRoundingFromFlags(const TrainerOptions& 
   const TorchFacts facts = FindTorchFacts();
   if (!FlagGiven("compile_mode") && IsDeviceAuto() && facts.num_cuda_devices > 0) return FactorRounding::kNone;
   RETURN_IF_ERROR(CheckAgainstFacts(eager, facts));
-  if (options.optimizer.kind == OptimizerKind::kLbfgs) {
-    return absl::InvalidArgumentError(
-        "precision bf16-mixed does not go with lbfgs, whose line search needs exact gradients");
-  }
+  RETURN_IF_ERROR(CheckNoLbfgs(options));
   return FactorRounding::kBf16;
 }
 
-absl::StatusOr<int> KernelGpuFromFlags(const TrainerOptions& options) {
+bool AsksForGpu() { return !MayBeOnCpu(); }
+
+absl::StatusOr<int> KernelGpuFromFlags(const TrainerOptions& options, bool rounds) {
   if (options.compile_mode != CompileMode::kCompile || MayBeOnCpu()) return -1;
   EagerOptions eager;
   eager.device = FlagValue("device");
   RETURN_IF_ERROR(CheckEagerOptions(eager));
-  ASSIGN_OR_RETURN(const std::string beyond, FlagBeyondKernels(/*on_gpu=*/true));
+  ASSIGN_OR_RETURN(const std::string beyond, FlagBeyondKernels(/*on_gpu=*/true, rounds));
   // What else the kernels lack, SetEagerFromFlags leaves to LibTorch or refuses.
   if (!beyond.empty() || !HasCudaForceStep()) return -1;
   int gpu = 0;
@@ -175,6 +184,24 @@ absl::StatusOr<int> KernelGpuFromFlags(const TrainerOptions& options) {
   return gpu;
 }
 
+absl::StatusOr<FactorRounding> GpuRoundingFromFlags(const TrainerOptions& options) {
+  ASSIGN_OR_RETURN(const Precision precision, PrecisionFromFlag());
+  ASSIGN_OR_RETURN(const MatmulPrecision matmul, MatmulFromFlag());
+  const bool high = matmul == MatmulPrecision::kHigh;
+  if (FLAGS_mixed_precision && FlagGiven("precision")) {
+    return absl::InvalidArgumentError("--mixed_precision and --precision exclude each other: give one of them");
+  }
+  if (FLAGS_mixed_precision || IsMixed(precision)) {
+    RETURN_IF_ERROR(CheckNoLbfgs(options));
+    if (!high) return FactorRounding::kBf16;
+    return absl::InvalidArgumentError(
+        "--float32_matmul_precision=high is for fp32, and mixed precision rounds to 16 bits: give one of them");
+  }
+  if (!high) return FactorRounding::kNone;
+  if (precision == Precision::kFp64) return NoMatmulPrecisionIn64(matmul);
+  return FactorRounding::kTwoParts;
+}
+
 absl::Status SetEagerFromFlags(FactorRounding kernels, bool kernels_on_gpu, TrainerOptions* options,
                                std::vector<std::string>* messages) {
   const bool can_round = kernels != FactorRounding::kNone;
@@ -184,15 +211,15 @@ absl::Status SetEagerFromFlags(FactorRounding kernels, bool kernels_on_gpu, Trai
   }
   if (!beyond.empty() && options->compile_mode == CompileMode::kCompile) {
     if (FlagGiven("compile_mode")) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          beyond, " does not go with --compile_mode=compile: the fused kernels are fp32 or fp64, and ",
-          HasCudaForceStep() ? "on GPUs only those of potentials" : "for CPUs", "; use --compile_mode=none or script"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(beyond, " does not go with --compile_mode=compile: the fused kernels are fp32 or fp64, and ",
+                       HasCudaForceStep() ? "for CPUs and GPUs" : "for CPUs", "; use --compile_mode=none or script"));
     }
     options->compile_mode = CompileMode::kNone;
     RETURN_IF_ERROR(
         RefuseFlags(absl::StrCat("with ", beyond, ", which takes --compile_mode to none"), {"check_gradient"}));
     messages->push_back(
-        absl::StrCat("--compile_mode=none is used: the fused kernels, fp32 or fp64 on CPUs, do not offer ", beyond));
+        absl::StrCat("--compile_mode=none is used: the fused kernels, fp32 or fp64, do not offer ", beyond));
   }
   const TorchFacts facts = FindTorchFacts();
   EagerOptions& eager = options->eager;

@@ -23,10 +23,18 @@ absl::StatusOr<FactorRounding> KernelRoundingFromFlags(const TrainerOptions& opt
 // --compile_mode is not given, mixed precision is left to it, as what is not on offer is to LibTorch.
 absl::StatusOr<FactorRounding> PotentialRoundingFromFlags(const TrainerOptions& options);
 
-// Returns CUDA's number of the GPU on which kernels of potentials train: with --device=cuda or cuda:N, where this
+// True if --device is neither auto nor cpu.
+bool AsksForGpu();
+
+// Returns CUDA's number of the GPU on which kernels train: with --device=cuda or cuda:N, where this
 // program has such kernels and the other flags leave the work to kernels. Else -1. The first of the GPUs, or one for
 // each of several processes, if the flag does not say which. INVALID_ARGUMENT if there is no such GPU.
-absl::StatusOr<int> KernelGpuFromFlags(const TrainerOptions& options);
+// rounds: those kernels can round factors, too, as GpuRoundingFromFlags says.
+absl::StatusOr<int> KernelGpuFromFlags(const TrainerOptions& options, bool rounds);
+// What --precision, --mixed_precision and --float32_matmul_precision ask of kernels of a GPU that round factors:
+// kTwoParts for high (each factor as two TF32 numbers), kBf16 for mixed precision. INVALID_ARGUMENT for high in fp64,
+// and for lbfgs in 16 bits.
+absl::StatusOr<FactorRounding> GpuRoundingFromFlags(const TrainerOptions& options);
 
 // From --precision, --mixed_precision, --float32_matmul_precision and --device. kernels: what KernelRoundingFromFlags
 // says, kNone where kernels are fp32 or fp64 alone. kernels_on_gpu: KernelGpuFromFlags has found a GPU for them. What

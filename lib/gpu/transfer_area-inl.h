@@ -1,8 +1,8 @@
 // Small arrays of a step that travel together: in one piece of memory on the host and one on the device, which go from
 // one to the other by one copy.
 
-#ifndef RUTILE_LIB_POTENTIAL_GPU_TRANSFER_AREA_INL_H_
-#define RUTILE_LIB_POTENTIAL_GPU_TRANSFER_AREA_INL_H_
+#ifndef RUTILE_LIB_GPU_TRANSFER_AREA_INL_H_
+#define RUTILE_LIB_GPU_TRANSFER_AREA_INL_H_
 
 #include <cstdint>
 
@@ -60,4 +60,4 @@ class TransferArea {
 
 }  // namespace rutile
 
-#endif  // RUTILE_LIB_POTENTIAL_GPU_TRANSFER_AREA_INL_H_
+#endif  // RUTILE_LIB_GPU_TRANSFER_AREA_INL_H_
