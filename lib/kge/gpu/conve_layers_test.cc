@@ -226,16 +226,17 @@ using Types = testing::Types<float, double>;
 TYPED_TEST_SUITE(ConveLayersTest, Types);
 
 // Both round in other places. A norm of two values divides by their difference, which may be small: how much it
-// amplifies rounding depends on the compiler, so that fp64 alone compares training batches of two.
+// amplifies rounding depends on the compiler, so that fp64 says whether training batches of two are right, and fp32 has
+// a wide bound there.
 TYPED_TEST(ConveLayersTest, EqualsTheCpu) {
   using T = TypeParam;
   constexpr bool kIsFloat = sizeof(T) == sizeof(float);
   ForAll<T>([](const KgeShape& shape, const OwnedKgeBatch& batch) {
-    const double tolerance = kIsFloat ? 5e-5 : 1e-10;
     const std::vector<T> parameters = ParametersOf<T>(shape);
     OnDevice<T> device(shape);
     for (const bool training : {true, false}) {
-      if (kIsFloat && training && batch.head.size() == 2) continue;
+      const bool amplifies = training && batch.head.size() == 2;
+      const double tolerance = kIsFloat ? (amplifies ? 2e-2 : 5e-5) : 1e-10;
       SCOPED_TRACE(training ? "training" : "evaluation");
       const KgeBatch view = batch.View(training, /*epoch=*/2);
       const Outcome<T> expected = FromCpu(shape, parameters, view);

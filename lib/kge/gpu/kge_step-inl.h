@@ -244,9 +244,9 @@ class KgeStepOn final : public KgeStep {
     backend_->ForEach(uploaded.size, PairPenaltySumBody<T>{pairs, addends});
     if (g != nullptr) {
       backend_->ForEach(uploaded.by_entity.size * numbers(),
-                        PairEntitySlopeBody<T>{pairs, uploaded.by_entity, g + shape_.entity});
+                        PairSlopeBody<T, true>{pairs, uploaded.by_entity, g + shape_.entity});
       backend_->ForEach(uploaded.by_relation.size * numbers(),
-                        PairRelationSlopeBody<T>{pairs, uploaded.by_relation, g + shape_.relation});
+                        PairSlopeBody<T, false>{pairs, uploaded.by_relation, g + shape_.relation});
     }
     return addends + uploaded.size;
   }

@@ -99,9 +99,10 @@ struct PairPenaltySumBody {
   }
 };
 
-// Adds the gradients of entities. For each number of the rows of by_entity, whose items are pairs.
-template <typename T>
-struct PairEntitySlopeBody {
+// Adds the gradients of entities, or of relations. For each number, real or complex, of the rows of `groups`, which are
+// rows of that table with their pairs.
+template <typename T, bool kOfEntities>
+struct PairSlopeBody {
   static constexpr int kThreads = 256;
   DevicePairs<T> pairs;
   DeviceRowGroups groups;
@@ -109,35 +110,21 @@ struct PairEntitySlopeBody {
 
   RUTILE_DEVICE void operator()(int64_t i) const {
     const int64_t u = i / pairs.numbers(), k = i % pairs.numbers(), at = groups.row[u] * pairs.d + k;
+    const T* const table = kOfEntities ? pairs.entities : pairs.relations;
     T slope = 0;
-    for (int64_t m = groups.offset[u]; m < groups.offset[u + 1]; ++m) {
-      const int64_t pair = groups.item[m];
-      const T* const w = pairs.relations + pairs.relation[pair] * pairs.d;
-      slope += static_cast<T>(pairs.weight[pair]) * (1 + 3 * pairs.Square(w, k));
-    }
-    gradient[at] += slope * pairs.entities[at];
-    if (pairs.half > 0) gradient[at + pairs.half] += slope * pairs.entities[at + pairs.half];
+    for (int64_t m = groups.offset[u]; m < groups.offset[u + 1]; ++m) slope += SlopeOf(groups.item[m], k);
+    gradient[at] += slope * table[at];
+    if (pairs.half > 0) gradient[at + pairs.half] += slope * table[at + pairs.half];
   }
-};
 
-// Adds the gradients of relations, likewise.
-template <typename T>
-struct PairRelationSlopeBody {
-  static constexpr int kThreads = 256;
-  DevicePairs<T> pairs;
-  DeviceRowGroups groups;
-  T* gradient;
-
-  RUTILE_DEVICE void operator()(int64_t i) const {
-    const int64_t u = i / pairs.numbers(), k = i % pairs.numbers(), at = groups.row[u] * pairs.d + k;
-    T slope = 0;
-    for (int64_t m = groups.offset[u]; m < groups.offset[u + 1]; ++m) {
-      const int64_t pair = groups.item[m];
-      const T* const e = pairs.entities + pairs.entity[pair] * pairs.d;
-      slope += static_cast<T>(3 * pairs.weight[pair]) * pairs.Square(e, k);
+  // Returns what number k of the row is multiplied with.
+  RUTILE_DEVICE T SlopeOf(int64_t pair, int64_t k) const {
+    if (kOfEntities) {
+      const T* const w = pairs.relations + pairs.relation[pair] * pairs.d;
+      return static_cast<T>(pairs.weight[pair]) * (1 + 3 * pairs.Square(w, k));
     }
-    gradient[at] += slope * pairs.relations[at];
-    if (pairs.half > 0) gradient[at + pairs.half] += slope * pairs.relations[at + pairs.half];
+    const T* const e = pairs.entities + pairs.entity[pair] * pairs.d;
+    return static_cast<T>(3 * pairs.weight[pair]) * pairs.Square(e, k);
   }
 };
 

@@ -12,6 +12,7 @@
 #include "lib/kge/model/kge_labels.h"
 #include "lib/kge/training/dura_penalty.h"
 #include "lib/kge/training/embedding_penalty.h"
+#include "lib/kge/training/relation_prediction.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {
@@ -76,19 +77,14 @@ void FinishPart(PredictedRelations* part) {
 
 std::vector<PredictedRelations> FindPredicted(const KgeOptions& options, const KgeBatch& batch) {
   std::vector<PredictedRelations> parts;
-  for (int64_t q = 0; q < batch.size(); ++q) {
-    const int64_t begin = batch.positive_offset[q], end = batch.positive_offset[q + 1];
-    const double weight =
-        options.relation_prediction * QueryWeight(options, end - begin) / static_cast<double>(end - begin);
-    for (int64_t k = begin; k < end; ++k) {
-      if (parts.empty() || static_cast<int64_t>(parts.back().head.size()) == kTriples) parts.emplace_back();
-      PredictedRelations& part = parts.back();
-      part.head.push_back(batch.head[q]);
-      part.relation.push_back(batch.relation[q]);
-      part.tail.push_back(batch.positive[k]);
-      part.weight.push_back(weight);
-    }
-  }
+  ForEachPredictedTriple(options, batch, [&](const PredictedTriple& triple) {
+    if (parts.empty() || static_cast<int64_t>(parts.back().head.size()) == kTriples) parts.emplace_back();
+    PredictedRelations& part = parts.back();
+    part.head.push_back(triple.head);
+    part.relation.push_back(triple.relation);
+    part.tail.push_back(triple.tail);
+    part.weight.push_back(triple.weight);
+  });
   for (PredictedRelations& part : parts) FinishPart(&part);
   return parts;
 }
@@ -177,7 +173,7 @@ KgeStepShape MakeStepShape(const KgeShape& shape, FactorRounding factors) {
 }
 
 DeviceKgeKernel::DeviceKgeKernel(const KgeShape& shape, std::unique_ptr<KgeStep> step)
-    : shape_(shape), step_(std::move(step)) {
+    : shape_(shape), step_shape_(MakeStepShape(shape)), step_(std::move(step)) {
   static_assert(kDropInput == static_cast<int>(DropoutLayer::kInput));
   static_assert(kDropFeatureMap == static_cast<int>(DropoutLayer::kFeatureMap));
   static_assert(kDropOutput == static_cast<int>(DropoutLayer::kOutput));
@@ -205,9 +201,8 @@ KgeStepBatch DeviceKgeKernel::MakeStepBatch(const KgeBatch& batch) const {
   if (!batch.training) return step;
   step.by_head = GroupByRow(batch.head);
   step.by_relation = GroupByRow(batch.relation);
-  const KgeStepShape shape = MakeStepShape(shape_);
   for (int layer = 0; layer < kNumKgeDropouts; ++layer) {
-    if (shape.rate[layer] == 0) continue;
+    if (step_shape_.rate[layer] == 0) continue;
     for (const int64_t example : batch.example) {
       step.mask_key[layer].push_back(DropoutKey(options.seed, batch.epoch, example, static_cast<DropoutLayer>(layer)));
     }
@@ -237,7 +232,7 @@ absl::Status DeviceKgeKernel::Fetch(double* loss_sum, std::vector<BatchStatistic
   for (const KgeStepResult& result : results) {
     *loss_sum += result.loss;
     statistics->push_back(result.size == 0 ? BatchStatistics()
-                                           : ConveStatistics(MakeStepShape(shape_), result.size, result.statistics));
+                                           : ConveStatistics(step_shape_, result.size, result.statistics));
   }
   return absl::OkStatus();
 }

@@ -54,6 +54,7 @@ class DeviceKgeKernel {
   KgeStepBatch MakeStepBatch(const KgeBatch& batch) const;
 
   const KgeShape shape_;
+  const KgeStepShape step_shape_;
   const std::unique_ptr<KgeStep> step_;
 };
 

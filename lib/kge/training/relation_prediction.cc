@@ -37,21 +37,16 @@ double RelationPrediction<T>::AddLosses(const KgeBatch& batch, const T* paramete
     if (!examples_.empty()) sum += AddLosses(examples_, parameters, gradient);
     examples_.clear();
   };
-  for (int64_t b = 0; b < batch.size(); ++b) {
-    const int64_t begin = batch.positive_offset[b], end = batch.positive_offset[b + 1];
-    const double weight = shape_.options.relation_prediction * QueryWeight(shape_.options, end - begin) /
-                          static_cast<double>(end - begin);
-    for (int64_t k = begin; k < end; ++k) {
-      examples_.push_back({batch.head[b], batch.relation[b], batch.positive[k], weight});
-      if (examples_.size() == triples_) flush();
-    }
-  }
+  ForEachPredictedTriple(shape_.options, batch, [&](const PredictedTriple& triple) {
+    examples_.push_back(triple);
+    if (examples_.size() == triples_) flush();
+  });
   flush();
   return sum;
 }
 
 template <typename T>
-double RelationPrediction<T>::AddLosses(absl::Span<const Example> examples, const T* parameters, T* gradient) {
+double RelationPrediction<T>::AddLosses(absl::Span<const PredictedTriple> examples, const T* parameters, T* gradient) {
   const int64_t d = shape_.dim(), of_relation = shape_.relation_dim(), n = static_cast<int64_t>(examples.size());
   const T* const table = parameters + at_.entity;
   T* const q = Take<T>(&q_, n * of_relation);

@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "lib/kge/layers/kge_batch.h"
+#include "lib/kge/model/kge_labels.h"
+#include "lib/kge/model/kge_options.h"
 #include "lib/kge/model/kge_shape.h"
 #include "lib/kge/training/entity_scores.h"
 #include "lib/machine/parallel_for.h"
@@ -25,6 +27,25 @@
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
+
+// A triple of a batch, and how much the loss of its relation counts.
+struct PredictedTriple {
+  int32_t head, relation, tail;
+  double weight;
+};
+
+// Calls visit(triple) for the triples of a batch, in order.
+template <typename Visit>
+void ForEachPredictedTriple(const KgeOptions& options, const KgeBatch& batch, const Visit& visit) {
+  for (int64_t q = 0; q < batch.size(); ++q) {
+    const int64_t begin = batch.positive_offset[q], end = batch.positive_offset[q + 1];
+    const double weight =
+        options.relation_prediction * QueryWeight(options, end - begin) / static_cast<double>(end - begin);
+    for (int64_t k = begin; k < end; ++k) {
+      visit(PredictedTriple{batch.head[q], batch.relation[q], batch.positive[k], weight});
+    }
+  }
+}
 
 // Computes losses and gradients of training batches, some triples at a time, with relations in the place of entities in
 // EntityScores.
@@ -41,19 +62,13 @@ class RelationPrediction {
   double AddLosses(const KgeBatch& batch, const T* parameters, T* gradient);
 
  private:
-  // A triple of the batch, and how much its loss counts.
-  struct Example {
-    int32_t head, relation, tail;
-    double weight;
-  };
-
-  double AddLosses(absl::Span<const Example> examples, const T* parameters, T* gradient);
+  double AddLosses(absl::Span<const PredictedTriple> examples, const T* parameters, T* gradient);
 
   const KgeShape shape_;
   const KgeShape::Offsets at_;
   const size_t triples_;  // in memory at a time
   EntityScores<T> scores_;
-  std::vector<Example> examples_;
+  std::vector<PredictedTriple> examples_;
   std::vector<int32_t> head_, relation_;
   std::vector<int64_t> offset_;
   std::vector<double> weight_;
