@@ -44,6 +44,24 @@ absl::Status CheckSameOptions(Agreement* agreement, const std::string& own) {
   return absl::OkStatus();
 }
 
+// Checks that all processes could read the checkpoint to resume from. own: what this process has read, or its error.
+absl::StatusOr<StartingState> AgreeToResume(Agreement* agreement, const RunDirectory& directory,
+                                            absl::StatusOr<StartingState> own) {
+  if (agreement->alone()) return own;
+  std::string message(own.status().message());
+  if (absl::IsNotFound(own.status()) && !agreement->writes()) {
+    message = absl::StrCat(directory.path(), ": does not hold the checkpoint that rank 0 resumes from (", message,
+                           "): give all ranks one --output_dir, in a folder that all machines share");
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> messages, agreement->communicator()->Gather(message));
+  if (!own.ok()) return absl::Status(own.status().code(), message);
+  for (size_t rank = 0; rank < messages.size(); ++rank) {
+    if (messages[rank].empty()) continue;
+    return absl::FailedPreconditionError(absl::StrCat("rank ", rank, ": ", messages[rank]));
+  }
+  return own;
+}
+
 }  // namespace
 
 absl::StatusOr<RunPlace> JoinRun(Agreement* agreement, const RunDirectory& directory, const TrainerOptions& options) {
@@ -60,21 +78,15 @@ absl::StatusOr<RunPlace> JoinRun(Agreement* agreement, const RunDirectory& direc
   return own;
 }
 
-absl::StatusOr<StartingState> AgreeToResume(Agreement* agreement, const RunDirectory& directory,
-                                            absl::StatusOr<StartingState> own) {
-  if (agreement->alone()) return own;
-  std::string message(own.status().message());
-  if (absl::IsNotFound(own.status()) && !agreement->writes()) {
-    message = absl::StrCat(directory.path(), ": does not hold the checkpoint that rank 0 resumes from (", message,
-                           "): give all ranks one --output_dir, in a folder that all machines share");
+absl::StatusOr<StartingState> AgreeToStart(Agreement* agreement, bool resume, const Task& task, const RunPlan& plan,
+                                           const RunDirectory& directory) {
+  if (resume) return AgreeToResume(agreement, directory, ResumedState(task, plan, directory));
+  StartingState start;
+  start.state = NewState(task, plan);
+  if (plan.options.mode == RunMode::kResumeOrNew) {
+    start.messages.push_back(absl::StrCat(directory.path(), ": no checkpoint to resume, a new run starts"));
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> messages, agreement->communicator()->Gather(message));
-  if (!own.ok()) return absl::Status(own.status().code(), message);
-  for (size_t rank = 0; rank < messages.size(); ++rank) {
-    if (messages[rank].empty()) continue;
-    return absl::FailedPreconditionError(absl::StrCat("rank ", rank, ": ", messages[rank]));
-  }
-  return own;
+  return start;
 }
 
 absl::Status CheckSameRun(Agreement* agreement, const Task& task, const RunPlan& plan, const Checkpoint& state,

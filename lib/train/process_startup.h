@@ -22,10 +22,10 @@ namespace rutile {
 // (FAILED_PRECONDITION). A process that trains alone just enters the directory.
 absl::StatusOr<RunPlace> JoinRun(Agreement* agreement, const RunDirectory& directory, const TrainerOptions& options);
 
-// Checks that all processes could read the checkpoint to resume from. own: what this process has read, or its error,
-// which is returned; FAILED_PRECONDITION with the message of the first other rank that could not.
-absl::StatusOr<StartingState> AgreeToResume(Agreement* agreement, const RunDirectory& directory,
-                                            absl::StatusOr<StartingState> own);
+// Returns the state of a new run or, to resume, that of the checkpoint, once all processes could read it: otherwise the
+// error of this process, or FAILED_PRECONDITION with the message of the first other rank that could not.
+absl::StatusOr<StartingState> AgreeToStart(Agreement* agreement, bool resume, const Task& task, const RunPlan& plan,
+                                           const RunDirectory& directory);
 
 // Checks that version, options, data (number of examples, split, SHA-256 of the inputs' content), the output directory
 // and the starting state agree in all processes. FAILED_PRECONDITION naming the first rank and what differs; OK for a

@@ -33,6 +33,7 @@
 #include "lib/train/files/run_directory.h"
 #include "lib/train/files/run_writer.h"
 #include "lib/train/files/train_log.h"
+#include "lib/train/first_batch_of_run.h"
 #include "lib/train/options/monitor.h"
 #include "lib/train/options/stop_rule.h"
 #include "lib/train/options/top_checkpoints.h"
@@ -174,18 +175,10 @@ absl::Status Trainer::Start() {
   if (options_.files != RunFiles::kNone) {
     ASSIGN_OR_RETURN(place_, JoinRun(&agreement_, directory_, options_));
   }
-  StartingState start;
-  if (place_.resume) {
-    ASSIGN_OR_RETURN(start, AgreeToResume(&agreement_, directory_, ResumedState(task_, plan_, directory_)));
-  } else {
-    start.state = NewState(task_, plan_);
-    if (options_.mode == RunMode::kResumeOrNew) {
-      start.messages.push_back(absl::StrCat(directory_.path(), ": no checkpoint to resume, a new run starts"));
-    }
-  }
+  ASSIGN_OR_RETURN(StartingState start, AgreeToStart(&agreement_, place_.resume, task_, plan_, directory_));
   state_ = std::move(start.state);
   RETURN_IF_ERROR(CheckSameRun(&agreement_, task_, plan_, state_, directory_, provenance_));
-  if (options_.compile_mode != CompileMode::kNone && options_.check_gradient) {
+  if (ChecksFirstBatch(options_) && !options_.await_first_batch) {
     RETURN_IF_ERROR(CheckFirstBatch(task_, state_.parameters, plan_.train, options_, state_.epoch));
   }
   if (options_.compile_mode != CompileMode::kCompile) RETURN_IF_ERROR(agreement_.JoinDevices(options_.eager.device));
@@ -219,8 +212,9 @@ absl::Status Trainer::Start() {
   return absl::OkStatus();
 }
 
-// Everything has been checked by now: only the environment can make this fail.
+// Only the environment can make this fail, and a check of the first batch by another process.
 absl::Status Trainer::StartFiles(const StartingState& start) {
+  if (directory_.HoldsRun()) RETURN_IF_ERROR(AwaitFirstBatch(options_));
   RETURN_IF_ERROR(start.path.empty() ? directory_.RemoveRun() : directory_.RemoveFinished());
   if (!start.path.empty()) {
     // The checkpoint must be in place before the logs are cut back to it.
@@ -257,6 +251,7 @@ CheckpointedState Trainer::Parts() {
 }
 
 absl::Status Trainer::KeepCheckpoint(const std::string& path) {
+  RETURN_IF_ERROR(AwaitFirstBatch(options_));
   if (files_of_all_ != RunFiles::kAll) return absl::OkStatus();
   RETURN_IF_ERROR(epoch_->AllGather());
   if (files_ != RunFiles::kAll) return absl::OkStatus();
@@ -266,6 +261,7 @@ absl::Status Trainer::KeepCheckpoint(const std::string& path) {
 }
 
 absl::Status Trainer::Save(bool now) {
+  RETURN_IF_ERROR(AwaitFirstBatch(options_));
   last_save_ = agreement_.Now();
   RETURN_IF_ERROR(epoch_->AllGather());
   if (files_ == RunFiles::kNone) return absl::OkStatus();
@@ -451,6 +447,11 @@ absl::StatusOr<TrainResult> Trainer::Run() {
     if (!reason.empty()) break;
     status = TrainEpoch(&reason);
     if (status.ok() && state_.batch > 0) break;  // stopped inside an epoch; `reason` is set
+  }
+  // A first batch that is not learned from rightly comes before other errors. Only a new run has written by then.
+  if (const absl::Status found = AwaitFirstBatch(options_); !found.ok()) {
+    if (files_ != RunFiles::kNone) RETURN_IF_ERROR(directory_.RemoveRun());
+    return found;
   }
   // Finish writes the checkpoint before the last evaluation, so it must not be saved again after an interruption there.
   const bool finishing = status.ok();

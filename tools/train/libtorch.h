@@ -14,8 +14,10 @@
 
 namespace rutile {
 
-// In train: replaces this process by train-libtorch if WhyLibTorch() is not empty, so nothing may have been read from
-// standard input or written yet; returns on errors, those of ExecSiblingBinary. In train-libtorch: returns OK.
+// In train: replaces this process by train-libtorch if WhyLibTorch() is not empty, or starts that beside it for the
+// check of the first batch (first_batch_process.h), if that can be. Nothing may have been read from standard input or
+// written yet. Returns errors of ExecSiblingBinary, CanReadInputsTwice and StartFirstBatchProcess. In train-libtorch:
+// returns OK.
 absl::Status ContinueWithLibTorch(const ToolRun& run);
 
 // The same where the data need LibTorch and the flags do not, which `why` says: "energies from features on a GPU". In

@@ -16,9 +16,11 @@
 #include "lib/distributed/communicator.h"
 #include "lib/trace/scope.h"
 #include "lib/train/files/run_directory.h"
+#include "lib/train/first_batch_of_run.h"
 #include "lib/train/run_plan.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
+#include "tools/train/first_batch_process.h"
 #include "tools/train/outcome.h"
 #include "tools/train/replaced_runs.h"
 #include "tools/train/train_lines.h"
@@ -112,6 +114,9 @@ bool WritesFiles(const TrainerOptions& options) {
 
 absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, const Split& split,
                                     TrainerOptions options, const Metadata& metadata) {
+  if (OnlyChecksFirstBatch()) EndWithFirstBatch(CheckFirstBatchOfRun(*run.task, split, options));
+  options.await_first_batch = FirstBatchOfProcess();
+  if (options.await_first_batch != nullptr && !member.replaces.empty()) RETURN_IF_ERROR(options.await_first_batch());
   const RunDirectory directory(member.directory);
   const bool others_report = options.communicator != nullptr && options.communicator->rank() > 0;
   const bool shows = !others_report && FLAGS_progress && !FLAGS_quiet && options.files != RunFiles::kAtEnd;

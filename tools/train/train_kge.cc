@@ -38,6 +38,7 @@
 #include "tools/common/run/flag_settings.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/train/config_record.h"
+#include "tools/train/first_batch_process.h"
 #include "tools/train/flags/kge_flags.h"
 #include "tools/train/flags/memory_flags.h"
 #include "tools/train/flags/precision_flags.h"
@@ -226,6 +227,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   messages.insert(messages.end(), memory.begin(), memory.end());
   ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator, CommunicatorFromFlags(run));
   options.communicator = communicator.get();
+  if (OnlyChecksFirstBatch()) options.files = RunFiles::kNone;
   ASSIGN_OR_RETURN(const std::vector<Member> members, MembersFromFlags(options));
   ASSIGN_OR_RETURN(const std::optional<TrainingSubset> subset, SubsetFromFlags(&options));
   ASSIGN_OR_RETURN(const Data data, ReadData(inputs));
@@ -261,7 +263,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   RecordRun(run, settings, &options);
   for (const std::string& message : messages) PrintMessage(message);
   // The check needs full precision and one process, because the reference sees one process's batch norms alone.
-  if ((factors != FactorRounding::kNone || synchronize) && options.check_gradient) {
+  if ((factors != FactorRounding::kNone || synchronize) && options.check_gradient && !FirstBatchOfProcess()) {
     RETURN_IF_ERROR(CheckInFullPrecision(data, model, num_threads, gpu, options));
     options.check_gradient = false;
   }

@@ -25,6 +25,7 @@
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/train/config_record.h"
+#include "tools/train/first_batch_process.h"
 #include "tools/train/flags/compile_flags.h"
 #include "tools/train/flags/data_flags.h"
 #include "tools/train/flags/isolated_atoms.h"
@@ -201,6 +202,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator, CommunicatorFromFlags(run));
   options.communicator = communicator.get();
   task_options.num_threads = ThreadsFromFlags();
+  if (OnlyChecksFirstBatch()) options.files = RunFiles::kNone;
   ASSIGN_OR_RETURN(const std::vector<Member> members, MembersFromFlags(options));
   ASSIGN_OR_RETURN(const std::optional<TrainingSubset> subset, SubsetFromFlags(&options));
   ASSIGN_OR_RETURN(const std::optional<Potential> model, InitialModelFromFlags(options, &task_options));

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Which of train's two programs runs: LibTorch is loaded where the flags ask for what it alone does, the check of the
-# first batch among it, and the results are the same bits with and without.
+# Which of train's two programs runs: LibTorch is loaded where the flags ask for what it alone does, and beside train
+# for the check of the first batch. The results are the same bits with and without.
 set -uo pipefail
 train=$PWD/tools/train/train
 libtorch=$PWD/tools/train/train-libtorch
@@ -52,11 +52,13 @@ succeeds "$train" $few --max_epochs=4 --resume --output_dir=energies f.safetenso
 $diff energies/last.safetensors energies-checked/last.safetensors || fail "resumed runs differ"
 
 # While it trains, nothing of LibTorch is in its memory.
-"$train" --check_gradient=false --hidden=6 --max_epochs=1000000 --output_dir=long f.safetensors > /dev/null 2> log &
+"$train" --hidden=6 --max_epochs=1000000 --output_dir=long f.safetensors > /dev/null 2> log &
 pid=$!
 for i in $(seq 300); do [ -s long/log.tsv ] && break || sleep 0.1; done
 [ -s long/log.tsv ] || fail "no epoch: $(cat log)"
 if grep 'libtorch\|libc10' /proc/$pid/maps; then fail "LibTorch is loaded"; fi
+for i in $(seq 300); do pgrep -P $pid > others && sleep 0.1 || break; done
+[ ! -s others ] || fail "the process that checks the first batch does not end"
 kill -TERM $pid
 wait $pid
 status=$?
@@ -93,22 +95,65 @@ refuses 'needs structures' "$alone"
 refuses 'nowhere.xyz' "$alone" --check_gradient=false --output_dir=h nowhere.xyz
 refuses 'no such flag\|unknown flag' "$alone" --nosuch f.safetensors
 
+# What the check finds in its own process ends a run that is new, and leaves nothing of it.
+checks() {  # checks SCRIPT: what train-libtorch does
+  printf '#!/bin/sh\n%s\n' "$1" > alone/train-libtorch
+  chmod +x alone/train-libtorch
+}
+few_steps="--hidden=6 --max_epochs=2 --plot=false --save_interval=0"
+checks 'printf "\0363\036example 3 is odd" >&2'
+refuses 'example 3 is odd$' "$alone" $few_steps --output_dir=odd f.safetensors
+[ -z "$(find odd -type f ! -name lock)" ] || fail "left: $(find odd -type f)"
+# A run that was there stays.
+sum=$(cat energies/*.safetensors energies/log.tsv | cksum)
+refuses 'example 3 is odd$' "$alone" $few_steps --overwrite --output_dir=energies f.safetensors
+refuses 'example 3 is odd$' "$alone" $few --max_epochs=5 --resume --output_dir=energies f.safetensors
+[ "$(cat energies/*.safetensors energies/log.tsv | cksum)" = "$sum" ] || fail "the old run is another"
+# Steps that fail meanwhile do not hide it.
+refuses 'example 3 is odd$' "$alone" $few_steps --learning_rate=1e30 --output_dir=odd f.safetensors
+checks 'echo "some words" >&2; echo train: no memory >&2; exit 4'
+refuses 'first batch, ended with status 4 before it had done so, and said last: train: no memory; --check_gradient' \
+  "$alone" $few_steps --output_dir=odd f.safetensors
+checks 'kill -9 $$'
+refuses 'ended by signal 9 before' "$alone" $few_steps --output_dir=odd f.safetensors
+checks 'printf "\0360\036" >&2'
+succeeds "$alone" $few_steps --output_dir=even f.safetensors
+# It ends with train, whatever ends that.
+checks 'echo $$ > checker; sleep 100'
+"$alone" $few_steps --output_dir=killed f.safetensors > /dev/null 2> log &
+for i in $(seq 300); do [ -s checker ] && break || sleep 0.1; done
+kill -9 $!
+wait $! 2> /dev/null
+for i in $(seq 300); do kill -0 "$(cat checker)" 2> /dev/null && sleep 0.1 || break; done
+if kill -0 "$(cat checker)" 2> /dev/null; then fail "the process that checks is left"; fi
+# Programs of two builds do not work together.
+RUTILE_BUILD=0.0.9.00000000 refuses 'train was started by a program of another build (0.0.9.00000000, this one: ' \
+  "$libtorch" $few_steps --output_dir=h f.safetensors
+
 # The other program is found through links, gets the parsed command in the same process, and its status is the tool's.
 mkdir links
 ln -s ../alone/train links/train
 printf '#!/bin/sh\necho "$$:$*"\nexit 7\n' > alone/train-libtorch
-chmod +x alone/train-libtorch
 printf -- '--seed=3\n--max_epochs=1\n' > flags.txt
-links/train --flagfile=flags.txt --output_dir="a b" f.safetensors > said 2> log &
+links/train --flagfile=flags.txt --compile_mode=none --output_dir="a b" f.safetensors > said 2> log &
 pid=$!
 wait $pid
 status=$?
 [ $status = 7 ] || fail "status $status: $(cat log)"
-[ "$(cat said)" = "$pid:--seed=3 --max_epochs=1 --output_dir=a b f.safetensors" ] || fail "$pid: command: $(cat said)"
+words="--seed=3 --max_epochs=1 --compile_mode=none --output_dir=a b f.safetensors"
+[ "$(cat said)" = "$pid:$words" ] || fail "$pid: command: $(cat said)"
 # Structures and names of files by a pipe are there for it.
 printf '#!/bin/sh\ncat > piped\n' > alone/train-libtorch
 for input in - list:-; do
   "$alone" --output_dir=h "$input" < few.xyz
   cmp few.xyz piped || fail "$input: standard input was read before"
 done
+# So are pipes by name, and several models are checked where they are trained.
+printf '#!/bin/sh\necho "$$"\n' > alone/train-libtorch
+"$alone" --output_dir=h <(cat few.xyz) > said &
+wait $! 2> /dev/null
+[ "$(cat said)" = $! ] || fail "a pipe by name is read twice"
+"$alone" --committee=2 --output_dir=h few.xyz > said &
+wait $! 2> /dev/null
+[ "$(cat said)" = $! ] || fail "a committee is checked beside"
 finish

@@ -5,6 +5,7 @@
 // None of them is reached, because train has become train-libtorch by then, but for FindTorchFacts.
 
 #include <ATen/core/Tensor.h>  // declarations alone: nothing of a tensor is called
+#include <gflags/gflags.h>
 #include <torch/version.h>
 
 #include <algorithm>
@@ -14,9 +15,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
 #include "lib/distributed/gloo_communicator.h"
 #include "lib/kge/training/kge_task.h"
 #include "lib/machine/cpu_bf16.h"
@@ -30,6 +33,7 @@
 #include "lib/task/torch_facts.h"
 #include "lib/train/step/torch_device_step.h"
 #include "tools/common/run/exec_sibling_binary.h"
+#include "tools/train/first_batch_process.h"
 #include "tools/train/flags/libtorch_flags.h"
 #include "tools/train/libtorch.h"
 
@@ -38,9 +42,17 @@
 namespace rutile {
 
 absl::Status ContinueWithLibTorch(const ToolRun& run) {
-  const std::string why = WhyLibTorch();
-  if (why.empty()) return absl::OkStatus();
-  return ExecSiblingBinary(run, "train-libtorch", absl::StrCat(why, " needs LibTorch"));
+  if (const std::string why = WhyLibTorch(); !why.empty()) {
+    return ExecSiblingBinary(run, "train-libtorch", absl::StrCat(why, " needs LibTorch"));
+  }
+  std::string checks, device;
+  gflags::GetCommandLineOption("check_gradient", &checks);
+  gflags::GetCommandLineOption("device", &device);
+  if (checks != "true") return absl::OkStatus();
+  constexpr char kWhy[] = "--check_gradient, which is on unless it is set to false, needs LibTorch";
+  ASSIGN_OR_RETURN(bool beside, CanReadInputsTwice(run));
+  beside &= !absl::StartsWith(device, "cuda");  // a GPU may be for one process alone
+  return beside ? StartFirstBatchProcess(run, kWhy) : ExecSiblingBinary(run, "train-libtorch", kWhy);
 }
 
 absl::Status NeedLibTorch(const ToolRun& run, absl::Span<const std::string> inputs, absl::string_view why) {

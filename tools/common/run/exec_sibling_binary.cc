@@ -15,6 +15,7 @@
 #include "lib/file/file.h"
 #include "tools/common/run/exec_words.h"
 #include "tools/common/run/given_flags.h"
+#include "tools/common/run/same_build.h"
 #include "tools/common/run/start_script.h"
 
 namespace rutile {
@@ -33,7 +34,7 @@ void PassFlagOrigins() {
 
 }  // namespace
 
-absl::Status ExecSiblingBinary(const ToolRun& run, const std::string& name, absl::string_view why) {
+absl::StatusOr<std::string> SiblingBinary(const ToolRun& run, const std::string& name, absl::string_view why) {
   char self[PATH_MAX];
   const std::string start = PathOfThisProgram();
   if (::realpath(start.c_str(), self) == nullptr) {
@@ -44,15 +45,20 @@ absl::Status ExecSiblingBinary(const ToolRun& run, const std::string& name, absl
     }
   }
   const std::string own = self, path = own.substr(0, own.rfind('/') + 1) + name;
+  if (::access(path.c_str(), F_OK) == 0) return path;
+  return absl::NotFoundError(absl::StrCat(why, ", and the program that has it is not beside this one: ", path,
+                                          " does not exist; install ", name, " in the same directory as ", run.name));
+}
+
+absl::Status ExecSiblingBinary(const ToolRun& run, const std::string& name, absl::string_view why) {
+  ASSIGN_OR_RETURN(const std::string path, SiblingBinary(run, name, why));
   std::vector<std::string> words = run.command;
   const std::vector<char*> argv = ExecWords(&words);
   RETURN_IF_ERROR(CheckInterrupt());  // exec would lose the signal
   PassFlagOrigins();
+  ::setenv(kBuildVariable, BuildIdentity().c_str(), /*replace=*/1);
   ::execv(path.c_str(), argv.data());
-  const int error = errno;
-  if (error != ENOENT) return ErrnoStatus(error, absl::StrCat(why, ": ", path));
-  return absl::NotFoundError(absl::StrCat(why, ", and the program that has it is not beside this one: ", path,
-                                          " does not exist; install ", name, " in the same directory as ", run.name));
+  return ErrnoStatus(errno, absl::StrCat(why, ": ", path));
 }
 
 }  // namespace rutile

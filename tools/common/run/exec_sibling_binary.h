@@ -6,15 +6,19 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "tools/common/run/run_tool.h"
 
 namespace rutile {
 
-// Replaces this process by the program `name` in the directory of its own binary (links are followed), with the command
-// of `run`, flag files expanded. Must be called before anything is written. Returns only on errors: CANCELLED after a
-// signal; NOT_FOUND, beginning with `why` ("--verify needs LibTorch") and saying where the program was expected; others
-// of exec.
+// Returns the path of the program `name` in the directory of this one's binary (links are followed). NOT_FOUND,
+// beginning with `why`, if it is not there.
+absl::StatusOr<std::string> SiblingBinary(const ToolRun& run, const std::string& name, absl::string_view why);
+
+// Replaces this process by that program, with the command of `run`, flag files expanded. Must be called before anything
+// is written. Returns only on errors: CANCELLED after a signal; NOT_FOUND, beginning with `why` ("--verify needs
+// LibTorch") and saying where the program was expected; others of exec.
 absl::Status ExecSiblingBinary(const ToolRun& run, const std::string& name, absl::string_view why);
 
 }  // namespace rutile

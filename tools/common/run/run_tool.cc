@@ -30,6 +30,7 @@
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/help.h"
 #include "tools/common/run/profile_run.h"
+#include "tools/common/run/same_build.h"
 #include "tools/common/run/start_script.h"
 #include "tools/common/run/tool_flags.h"
 
@@ -245,6 +246,10 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
   argv = pointers.data();
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);
   RecordFlagOrigins(FlagOrigins(*arguments));
+  if (const absl::Status status = CheckSameBuild(info.name); !status.ok()) {
+    PrintMessage(status.message());
+    return 1;
+  }
   if (FlagIsSet("version")) {
     std::cout << info.name << " " << kVersion << "\n" << info.features;
     return ExitOfText();

@@ -60,7 +60,6 @@ std::string WhyLibTorch() {
   if (const std::string launcher = Launcher(); !launcher.empty()) {
     return absl::StrCat("a run of several processes (", launcher, ")");
   }
-  if (Value("check_gradient") == "true") return "--check_gradient, which is on unless it is set to false,";
   return "";
 }
 

@@ -7,10 +7,10 @@
 
 namespace rutile {
 
-// Returns the first flag, or the launcher of several processes, that a run needs LibTorch for, as it would be written:
-// "--compile_mode=none". "" if the kernels do all that the flags ask for: --check_gradient is off, and one process
-// trains, on the CPU or by kernels of GPUs. It follows from flags and environment alone, whatever the data
-// (NeedLibTorch of tools/train/libtorch.h is for those); values are not checked.
+// Returns the first flag, or the launcher of several processes, that training needs LibTorch for, as it would be
+// written: "--compile_mode=none". "" if the kernels do all that the flags ask for, but for the check of the first batch
+// (--check_gradient): one process trains, on the CPU or by kernels of GPUs. It follows from flags and environment
+// alone, whatever the data (NeedLibTorch of tools/train/libtorch.h is for those); values are not checked.
 std::string WhyLibTorch();
 
 }  // namespace rutile

@@ -1,0 +1,26 @@
+#include "lib/train/first_batch_of_run.h"
+
+#include "absl/status/statusor.h"
+#include "lib/base/status_macros.h"
+#include "lib/train/run_plan.h"
+#include "lib/train/starting_state.h"
+#include "lib/train/step/first_batch_check.h"
+
+namespace rutile {
+
+bool ChecksFirstBatch(const TrainerOptions& options) {
+  return options.compile_mode != CompileMode::kNone && options.check_gradient;
+}
+
+absl::Status AwaitFirstBatch(const TrainerOptions& options) {
+  return options.await_first_batch ? options.await_first_batch() : absl::OkStatus();
+}
+
+absl::Status CheckFirstBatchOfRun(Task& task, const Split& split, const TrainerOptions& options) {
+  if (!ChecksFirstBatch(options)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const RunPlan plan, MakeRunPlan(split, options));
+  const Checkpoint state = NewState(task, plan);
+  return CheckFirstBatch(task, state.parameters, plan.train, plan.options, state.epoch);
+}
+
+}  // namespace rutile
