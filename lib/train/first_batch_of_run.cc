@@ -2,6 +2,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/base/status_macros.h"
+#include "lib/trace/scope.h"
 #include "lib/train/run_plan.h"
 #include "lib/train/starting_state.h"
 #include "lib/train/step/first_batch_check.h"
@@ -13,6 +14,7 @@ bool ChecksFirstBatch(const TrainerOptions& options) {
 }
 
 absl::Status AwaitFirstBatch(const TrainerOptions& options) {
+  const ProfileScope scope(Stage::kSetup);
   return options.await_first_batch ? options.await_first_batch() : absl::OkStatus();
 }
 
