@@ -37,6 +37,11 @@ absl::Status NotUsable(const double* position, int64_t atom) {
                       position[1], position[2], kLargestPosition));
 }
 
+bool WantsDeviations(const rutile_outputs& outputs) {
+  return outputs.energy_deviation != nullptr || outputs.atom_energy_deviation != nullptr ||
+         outputs.force_deviation != nullptr;
+}
+
 }  // namespace
 
 // Passes messages on in the order of the caller's atoms. Rows of atoms that the model does not know are 0.
@@ -106,6 +111,11 @@ absl::Status MdContext::ComputeList(absl::Span<const int> species, const double*
     return absl::InvalidArgumentError(
         "a spread is asked for, but the spread of a part of the atoms is no part of the spread; ask for member_energy "
         "and member_forces, add them up over all parts, and take the deviation then");
+  }
+  if (WantsDeviations(outputs)) {
+    return absl::InvalidArgumentError(
+        "standard deviations are asked for, but those of a part of the atoms do not add up; rutile_compute_cell has "
+        "them");
   }
   RETURN_IF_ERROR(OrderAtoms(species, positions, centers));
   const int64_t num_centers = static_cast<int64_t>(pairs_.offset.size()) - 1;
@@ -302,8 +312,31 @@ absl::Status MdContext::Predict(int64_t num_centers, const int16_t* shift, Messa
                                             outputs.virial != nullptr ? &virial : nullptr, absl::MakeSpan(atom_virial_),
                                             exchange));
   RETURN_IF_ERROR(CheckFinite());
+  RETURN_IF_ERROR(PredictDeviations(geometry, outputs));
   if (outputs.member_forces != nullptr) member_forces_.resize(3 * order_.size());  // writing itself cannot fail
   Write(num_centers, virial, outputs);
+  return absl::OkStatus();
+}
+
+absl::Status MdContext::PredictDeviations(const StructureGeometry& geometry, const rutile_outputs& outputs) {
+  if (!WantsDeviations(outputs)) return absl::OkStatus();
+  if (model_->curvature() == nullptr) {
+    return absl::InvalidArgumentError(
+        "standard deviations are asked for, but the model was opened without its curvature: make the file with tracin "
+        "--mode=curvature and name it in rutile_options");
+  }
+  UncertaintyOptions options;
+  options.atoms = outputs.atom_energy_deviation != nullptr;
+  options.forces = outputs.force_deviation != nullptr;
+  if (options.atoms && predictor_.num_messages() > 0) {
+    return absl::InvalidArgumentError(
+        "standard deviations of atoms' energies are asked for, which a potential of two layers (--messages) does not "
+        "have: take those of the energy and of forces");
+  }
+  if (deviations_ == nullptr) {
+    deviations_ = std::make_unique<UncertaintyPredictor>(*model_->formulas(), *model_->curvature());
+  }
+  deviations_->Predict(geometry, options, &deviation_);
   return absl::OkStatus();
 }
 
@@ -326,6 +359,13 @@ absl::Status MdContext::CheckFinite() const {
 void MdContext::Write(int64_t num_centers, const Matrix3& virial, const rutile_outputs& outputs) const {
   const AtomicPrediction& p = prediction_;
   const int64_t num_atoms = static_cast<int64_t>(order_.size());
+  if (outputs.energy_deviation != nullptr) *outputs.energy_deviation = deviation_.energy;
+  if (outputs.atom_energy_deviation != nullptr) {
+    std::copy(deviation_.atom_energy.begin(), deviation_.atom_energy.end(), outputs.atom_energy_deviation);
+  }
+  if (outputs.force_deviation != nullptr) {
+    std::copy(deviation_.force.begin(), deviation_.force.end(), outputs.force_deviation);
+  }
   const int num_members = static_cast<int>(model_->potentials().size());
   const absl::Span<const double> member_energies = predictor_.member_energies();
   if (outputs.energy != nullptr) *outputs.energy = p.energy;

@@ -16,6 +16,7 @@
 #include "lib/md/md_model.h"
 #include "lib/md/rutile.h"
 #include "lib/neighbor/neighbor_list.h"
+#include "lib/potential/influence/uncertainty.h"
 #include "lib/potential/prediction/force_predictor.h"
 #include "lib/structure/structure.h"
 
@@ -64,11 +65,15 @@ class MdContext {
   // lattice shifts of the pairs.
   absl::Status Predict(int64_t num_centers, const int16_t* shift, MessageExchange* exchange,
                        const rutile_outputs& outputs);
+  // Computes the deviations that are asked for, if any.
+  absl::Status PredictDeviations(const StructureGeometry& geometry, const rutile_outputs& outputs);
   absl::Status CheckFinite() const;
   void Write(int64_t num_centers, const Matrix3& virial, const rutile_outputs& outputs) const;
 
   const std::shared_ptr<const MdModel> model_;
   ForcePredictor predictor_;
+  std::unique_ptr<UncertaintyPredictor> deviations_;  // null until it is asked for
+  StructureUncertainty deviation_;
   NeighborSearch search_;
   // The atoms that take part, N of them. Elements are species indices here, as only their number is looked at.
   Structure structure_;

@@ -12,7 +12,8 @@
 
 namespace rutile {
 
-absl::StatusOr<std::shared_ptr<const MdModel>> MdModel::Open(absl::Span<const std::string> paths, int precision) {
+absl::StatusOr<std::shared_ptr<const MdModel>> MdModel::Open(absl::Span<const std::string> paths, int precision,
+                                                             const std::string& curvature) {
   if (paths.empty()) return absl::InvalidArgumentError("no model file is named, expected at least one");
   if (precision != 0 && precision != 32 && precision != 64) {
     return absl::InvalidArgumentError(
@@ -22,6 +23,7 @@ absl::StatusOr<std::shared_ptr<const MdModel>> MdModel::Open(absl::Span<const st
   ASSIGN_OR_RETURN(OpenedPotentials opened, OpenPotentials(paths));
   model->potentials_ = std::move(opened.potentials);
   RETURN_IF_ERROR(CheckCommittee(model->potentials_, opened.names));
+  if (!curvature.empty()) RETURN_IF_ERROR(model->ReadCurvatureOf(curvature, opened.names));  // of the files' bits
   for (Potential& potential : model->potentials_) {
     if (precision != 0) potential = WithPrecision(potential, precision == 32 ? DType::kF32 : DType::kF64);
   }
@@ -29,6 +31,22 @@ absl::StatusOr<std::shared_ptr<const MdModel>> MdModel::Open(absl::Span<const st
     model->symbols_.emplace_back(ElementSymbol(element));
   }
   return model;
+}
+
+absl::Status MdModel::ReadCurvatureOf(const std::string& path, absl::Span<const std::string> names) {
+  ASSIGN_OR_RETURN(Curvature curvature, ReadCurvature(path));
+  if (potentials_.size() == 1) RETURN_IF_ERROR(CheckCurvatureOf(curvature, potentials_[0], names[0]));
+  const auto of = std::find_if(potentials_.begin(), potentials_.end(),
+                               [&](const Potential& member) { return ModelDigest(member) == curvature.model; });
+  if (of == potentials_.end()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is of none of the ", potentials_.size(),
+                                                   " members of the committee: make one of a member with tracin "
+                                                   "--mode=curvature"));
+  }
+  RETURN_IF_ERROR(CheckCurvatureOf(curvature, *of, names[of - potentials_.begin()]));
+  curvature_ = std::make_unique<Curvature>(std::move(curvature));
+  formulas_ = std::make_unique<GradientFormulas>(*of, LossOptions(), TermWeights(), AngularMethod::kMoments);
+  return absl::OkStatus();
 }
 
 int MdModel::precision() const { return CommitteePrecision(potentials_) == DType::kF32 ? 32 : 64; }

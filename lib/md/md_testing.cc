@@ -67,7 +67,7 @@ TestModel::TestModel(const std::vector<std::string>& paths) { Open(paths, 0); }
 void TestModel::Open(const std::vector<std::string>& paths, int precision) {
   std::vector<const char*> names;
   for (const std::string& path : paths) names.push_back(path.c_str());
-  const rutile_options options = {sizeof(rutile_options), precision};
+  const rutile_options options = {sizeof(rutile_options), precision, nullptr};
   char error[500];
   const int code = rutile_open(names.data(), static_cast<int>(names.size()), &options, &model_, error, sizeof(error));
   CHECK_EQ(code, RUTILE_OK) << error;

@@ -122,7 +122,8 @@ absl::Status Open(const char* const* paths, int count, const rutile_options* opt
     if (paths == nullptr || paths[k] == nullptr) return Missing(absl::StrCat("paths[", k, "]"));
     names.emplace_back(paths[k]);
   }
-  ASSIGN_OR_RETURN(std::shared_ptr<const MdModel> opened, MdModel::Open(names, known.precision));
+  ASSIGN_OR_RETURN(std::shared_ptr<const MdModel> opened,
+                   MdModel::Open(names, known.precision, known.curvature == nullptr ? "" : known.curvature));
   *model = new rutile_model{std::move(opened)};
   return absl::OkStatus();
 }
@@ -241,6 +242,7 @@ int rutile_get_info(const rutile_model* model, rutile_model_info* info) {
   for (const rutile::Potential& potential : m.potentials()) known.num_messages += potential.shape.moments.messages;
   if (known.num_messages > 0) known.num_layers = 2;
   known.influence_distance = known.num_layers * known.cutoff;
+  known.has_deviations = m.curvature() != nullptr ? 1 : 0;
   std::memcpy(info, &known, std::min(info->struct_size, sizeof(known)));
   return RUTILE_OK;
 }

@@ -59,6 +59,9 @@ typedef struct rutile_context rutile_context;
 typedef struct rutile_options {
   size_t struct_size;
   int precision; /* 32 or 64: bits of the arithmetic; 0: as in the files, 64 if they differ */
+  /* File of tracin --mode=curvature for the model, or for a member of the committee, whose standard deviations are then
+   * to be had; null: none. */
+  const char* curvature;
 } rutile_options;
 
 typedef struct rutile_model_info {
@@ -71,7 +74,8 @@ typedef struct rutile_model_info {
   int num_layers;         /* 1; or 2 if atoms depend on neighbors of neighbors (train's --messages) */
   /* How far from an atom others change the energy of it: the cutoff, or twice that with two layers */
   double influence_distance;
-  int num_messages; /* numbers that an atom sends in rutile_exchange; 0 with one layer */
+  int num_messages;   /* numbers that an atom sends in rutile_exchange; 0 with one layer */
+  int has_deviations; /* 1 if the model was opened with its curvature */
 } rutile_model_info;
 
 /* Where results go; null means that one is not wanted, and what is not wanted costs nothing. Of a committee, values are
@@ -95,6 +99,12 @@ typedef struct rutile_outputs {
                         * half of dE_i/dr_ij (outer) r_ij goes to i and half to j. The sum over atoms is the virial;
                         * an atom's own matrix need not be symmetric, and is no part of a heat flux. With two layers E
                         * is that of all centers, in place of E_i. Always replaced */
+  /* Standard deviations by the curvature of the training loss (rutile_options), calibrated on held-out structures: what
+   * the training data leave open. rutile_compute_cell only. They are computed in fp64, and take a gradient of all
+   * parameters for each number: forces are dear. */
+  double* energy_deviation;      /* eV, of the sum over atoms */
+  double* atom_energy_deviation; /* [atoms] eV; not with two layers */
+  double* force_deviation;       /* [atoms][3] eV/Angstrom */
 } rutile_outputs;
 
 /* Returns RUTILE_ABI_VERSION of the library, and its version as "1.2.0". */

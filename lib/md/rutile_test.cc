@@ -133,7 +133,7 @@ TEST(RutileTest, FilesThatAreNoModels) {
   EXPECT_EQ(rutile_open(&path, 1, nullptr, nullptr, few, sizeof(few)), RUTILE_INVALID_ARGUMENT);
   EXPECT_STREQ(few, "model i") << "the message is cut to the buffer";
   EXPECT_EQ(rutile_open(nullptr, 1, nullptr, &model, nullptr, 0), RUTILE_INVALID_ARGUMENT);
-  const rutile_options options = {sizeof(options), 16};
+  const rutile_options options = {sizeof(options), 16, nullptr};
   char error[200];
   EXPECT_EQ(rutile_open(&path, 1, &options, &model, error, sizeof(error)), RUTILE_INVALID_ARGUMENT);
   EXPECT_THAT(error, AllOf(HasSubstr("16"), HasSubstr("32, 64")));

@@ -16,7 +16,7 @@ class Error(RuntimeError):
 
 
 class Options(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("precision", ctypes.c_int)]
+    _fields_ = [("struct_size", ctypes.c_size_t), ("precision", ctypes.c_int), ("curvature", ctypes.c_char_p)]
 
 
 class ModelInfo(ctypes.Structure):
@@ -28,7 +28,8 @@ class Outputs(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("add_forces", ctypes.c_int), ("energy", DOUBLES),
                 ("atom_energy", DOUBLES), ("forces", DOUBLES), ("virial", DOUBLES), ("energy_spread", DOUBLES),
                 ("force_spread", DOUBLES), ("member_energy", DOUBLES), ("member_forces", DOUBLES),
-                ("outside", ctypes.POINTER(ctypes.c_ubyte)), ("atom_virial", DOUBLES)]
+                ("outside", ctypes.POINTER(ctypes.c_ubyte)), ("atom_virial", DOUBLES),
+                ("energy_deviation", DOUBLES), ("atom_energy_deviation", DOUBLES), ("force_deviation", DOUBLES)]
 
 
 def check(code, message):

@@ -17,25 +17,29 @@ class RutileCalculator(Calculator):
     path, precision: as of Potential. results also has energy_spread (eV) and forces_spread ([N] eV/Å) of a committee, and
     outside: [N], True for atoms unlike all in the training data, whose energies and forces are extrapolated. stresses, which
     are computed when asked for, add up to the stress, as those of ASE's own calculators do: each is half of each pair of an
-    atom, by the volume of the cell.
+    atom, by the volume of the cell. curvature: a file of tracin --mode=curvature; results then has energy_deviation (eV), and
+    what else `deviations` names of "energies" and "forces" (energies_deviation, forces_deviation; eV and eV/Å).
     """
 
     implemented_properties = ["energy", "free_energy", "energies", "forces", "stress", "stresses"]
 
-    def __init__(self, path, precision=None, **kwargs):
+    def __init__(self, path, precision=None, curvature=None, deviations=("energy",), **kwargs):
         super().__init__(**kwargs)
-        self.potential = Potential(path, precision)
+        self.potential = Potential(path, precision, curvature)
+        self.deviations = () if curvature is None else tuple(deviations)
 
     def calculate(self, atoms=None, properties=("energy",), system_changes=all_changes):
         super().calculate(atoms, properties, system_changes)
         atoms = self.atoms
         stresses = "stresses" in properties
         result = self.potential.compute(atoms.get_chemical_symbols(), atoms.positions, atoms.cell.array, atoms.pbc,
-                                        virials=stresses)
+                                        virials=stresses, deviations=self.deviations)
         # There is no electronic entropy: the free energy, which optimizers ask for, is the energy.
         self.results = {"free_energy": result["energy"]}
         for name in ["energy", "energies", "forces", "energy_spread", "forces_spread", "outside"]:
             self.results[name] = result[name]
+        for name in self.deviations:
+            self.results[name + "_deviation"] = result[name + "_deviation"]
         if result["stress"] is not None:
             self.results["stress"] = result["stress"].reshape(9)[_VOIGT]
             if stresses:

@@ -11,9 +11,10 @@ from rutile._library import library
 class _Handles:
     """A model and a context of the library. Apart from Potential, so that a finalizer can hold them."""
 
-    def __init__(self, paths, precision):
+    def __init__(self, paths, precision, curvature):
         names = (ctypes.c_char_p * len(paths))(*[os.fsencode(path) for path in paths])
-        options = _library.Options(ctypes.sizeof(_library.Options), precision)
+        options = _library.Options(ctypes.sizeof(_library.Options), precision,
+                                   None if curvature is None else os.fsencode(curvature))
         message = ctypes.create_string_buffer(2000)
         self.model, self.context = ctypes.c_void_p(), ctypes.c_void_p()
         _library.check(
@@ -35,16 +36,17 @@ class Potential:
 
     path: a file that train wrote (run/best.safetensors), or a list of files; aenet's networks of all species, as
     ["Ti.nn", "O.nn"], are one potential. precision: "fp32", "fp64", or None for that
-    of the files. Members: species (symbols), cutoff (Å), num_members, precision, has_training_range. One thread at a time
+    of the files. curvature: a file that tracin --mode=curvature made for the model, or for one member of the committee, for
+    standard deviations. Members: species (symbols), cutoff (Å), num_members, precision, has_training_range. One thread at a time
     may use an object; others need objects of their own.
     """
 
-    def __init__(self, path, precision=None):
+    def __init__(self, path, precision=None, curvature=None):
         self.paths = [path] if isinstance(path, (str, bytes, os.PathLike)) else list(path)
         bits = {None: 0, "fp32": 32, "fp64": 64}
         if precision not in bits:
             raise ValueError("precision is %r, expected 'fp32', 'fp64' or None" % (precision,))
-        self._handles = _Handles(self.paths, bits[precision])
+        self._handles = _Handles(self.paths, bits[precision], curvature)
         self._finalizer = weakref.finalize(self, self._handles.close)
         info = _library.ModelInfo(ctypes.sizeof(_library.ModelInfo))
         library.rutile_get_info(self._handles.model, ctypes.byref(info))
@@ -59,7 +61,7 @@ class Potential:
         """Frees the memory now and not when the object is collected."""
         self._finalizer()
 
-    def compute(self, symbols, positions, cell=None, pbc=None, forces=True, virials=False):
+    def compute(self, symbols, positions, cell=None, pbc=None, forces=True, virials=False, deviations=()):
         """Computes everything for N atoms.
 
         symbols: N symbols such as "Ti". positions: N times x, y, z in Å. cell: three lattice vectors in Å, or three lengths of
@@ -72,6 +74,9 @@ class Potential:
         data; for committees, whose values are means, energy_spread (eV), forces_spread [N] (eV/Å), and spread, the largest
         of forces_spread, which are 0 for one model. With forces=False all that follows from forces is None. With virials=True
         also virials [N][3][3] (eV), each atom's part of the virial: half of each of its pairs.
+        deviations: which standard deviations are wanted, of "energy", "energies" (of atoms) and "forces"; they are
+        energy_deviation (eV), energies_deviation [N] (eV) and forces_deviation [N][3] (eV/Å), by the curvature that the
+        potential was opened with. Those of forces take as long as thousands of forces.
         Raises ValueError for structures that cannot be computed.
         """
         if virials and not forces:
@@ -100,6 +105,13 @@ class Potential:
         atom_virial = (double * (9 * n if virials else 0))()
         if virials:
             outputs.atom_virial = _pointer(atom_virial)
+        deviation = {name: (double * size)() for name, size in [("energy", 1), ("energies", n), ("forces", 3 * n)]}
+        members = {"energy": "energy_deviation", "energies": "atom_energy_deviation", "forces": "force_deviation"}
+        deviations = [deviations] if isinstance(deviations, str) else list(deviations)
+        for name in deviations:
+            if name not in members:
+                raise ValueError("deviations has %r, expected 'energy', 'energies' or 'forces'" % (name,))
+            setattr(outputs, members[name], _pointer(deviation[name]))
         code = library.rutile_compute_cell(self._handles.context, n, species, position, lattice, periodic,
                                            ctypes.byref(outputs))
         if code != _library.OK:
@@ -113,6 +125,9 @@ class Potential:
             result["forces_spread"], result["spread"] = _array(force_spread), max(force_spread, default=0.0)
             if all(periodic) and volume > 0:
                 result["stress"] = _array((double * 9)(*[v / volume for v in virial]), 3)
+        for name in deviations:
+            values = deviation[name]
+            result[name + "_deviation"] = values[0] if name == "energy" else _array(values, 3 if name == "forces" else 0)
         if virials:
             rows = _array(atom_virial, 3)
             result["virials"] = rows.reshape(n, 3, 3) if _numpy() else [rows[3 * i:3 * i + 3] for i in range(n)]
