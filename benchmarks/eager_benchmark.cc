@@ -18,9 +18,9 @@
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/model/task_options.h"
 #include "lib/potential/training/atomistic_task.h"
-#include "lib/task/eager_gradients.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/task.h"
+#include "lib/task/torch/eager_gradients.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/train/step/gradient_step.h"
 // This header comes last; lib/base/logging.h says why.

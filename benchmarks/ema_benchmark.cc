@@ -8,7 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "lib/base/random.h"
-#include "lib/optimizer/ema.h"
+#include "lib/optimizer/averages/ema.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/tensorfile/named_tensors.h"
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "lib/base/random.h"
-#include "lib/descriptor/featurizer.h"
+#include "lib/descriptor/files/featurizer.h"
 #include "lib/network/network_init.h"
 #include "lib/network/network_kernel.h"
 #include "lib/network/network_reference.h"

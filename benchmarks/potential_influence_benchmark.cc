@@ -23,7 +23,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/random.h"
-#include "lib/descriptor/featurizer.h"
+#include "lib/descriptor/files/featurizer.h"
 #include "lib/file/file.h"
 #include "lib/network/row_products.h"
 #include "lib/potential/data/atomic_data.h"
@@ -32,7 +32,7 @@
 #include "lib/potential/influence/gradient_rows.h"
 #include "lib/potential/influence/potential_products.h"
 #include "lib/potential/model/atomistic_model.h"
-#include "lib/structure/extxyz_writer.h"
+#include "lib/structure/extxyz/extxyz_writer.h"
 #include "lib/structure/structure_reader.h"
 // This header comes last; lib/base/logging.h says why.
 #include "lib/base/logging.h"

@@ -32,7 +32,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "lib/base/logging.h"
-#include "lib/descriptor/featurizer.h"
+#include "lib/descriptor/files/featurizer.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/model/task_options.h"

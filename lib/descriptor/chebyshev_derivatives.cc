@@ -5,7 +5,7 @@
 #include "lib/descriptor/kernels/derivative_kernel.h"
 #include "lib/descriptor/kernels/geometry_snapshot.h"
 #include "lib/descriptor/kernels/interleaved_neighbors.h"
-#include "lib/descriptor/kernels/listed_triplets.h"
+#include "lib/descriptor/kernels/triplets/listed_triplets.h"
 
 namespace rutile {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "lib/base/logging.h"
-#include "lib/descriptor/kernels/message_edges.h"
-#include "lib/descriptor/kernels/moment_tables.h"
+#include "lib/descriptor/kernels/moments/message_edges.h"
+#include "lib/descriptor/kernels/moments/moment_tables.h"
 #include "lib/machine/aligned_buffer.h"
 #include "lib/matrix/dense_products.h"
 

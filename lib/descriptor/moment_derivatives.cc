@@ -1,8 +1,8 @@
 #include "lib/descriptor/moment_derivatives.h"
 
 #include "lib/base/logging.h"
-#include "lib/descriptor/kernels/moment_kernel.h"
-#include "lib/descriptor/kernels/moment_tables.h"
+#include "lib/descriptor/kernels/moments/moment_kernel.h"
+#include "lib/descriptor/kernels/moments/moment_tables.h"
 
 namespace rutile {
 namespace {

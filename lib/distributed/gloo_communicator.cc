@@ -20,7 +20,7 @@
 #include "lib/distributed/gloo_mesh.h"
 #include "lib/distributed/nccl_sums.h"
 #include "lib/distributed/processor_share.h"
-#include "lib/task/torch_facts.h"
+#include "lib/task/torch/torch_facts.h"
 #include "lib/tensorfile/torch_compat.h"
 #include "lib/trace/scope.h"
 

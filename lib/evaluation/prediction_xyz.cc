@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/all_finite.h"
-#include "lib/structure/extxyz_writer.h"
+#include "lib/structure/extxyz/extxyz_writer.h"
 
 namespace rutile {
 

@@ -25,7 +25,7 @@
 #include "lib/kge/training/kge_examples.h"
 #include "lib/kge/training/kge_task.h"
 #include "lib/matrix/factor_rounding.h"
-#include "lib/optimizer/ema.h"
+#include "lib/optimizer/averages/ema.h"
 #include "lib/optimizer/optimizer_options.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_file.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/descriptor/featurizer.h"
+#include "lib/descriptor/files/featurizer.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/model/task_options.h"

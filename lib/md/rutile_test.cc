@@ -14,7 +14,7 @@
 #include "lib/base/version.h"
 #include "lib/file/file.h"
 #include "lib/md/md_testing.h"
-#include "lib/potential/model/aenet_file.h"
+#include "lib/potential/model/aenet/aenet_file.h"
 #include "lib/potential/model/golden_potential_testing.h"
 #include "lib/potential/model/potential_testing.h"
 

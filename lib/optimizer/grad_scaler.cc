@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
-#include "lib/optimizer/state_tensor.h"
+#include "lib/tensorfile/state_tensor.h"
 
 namespace rutile {
 

@@ -16,7 +16,7 @@
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/optimizer/lazy_rows.h"
-#include "lib/optimizer/state_tensor.h"
+#include "lib/tensorfile/state_tensor.h"
 
 namespace rutile {
 namespace {

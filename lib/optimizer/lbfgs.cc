@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/base/status_macros.h"
-#include "lib/optimizer/state_tensor.h"
+#include "lib/tensorfile/state_tensor.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 #include "lib/tensorfile/torch_compat.h"
 

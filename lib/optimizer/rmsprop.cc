@@ -7,7 +7,7 @@
 #include "absl/types/span.h"
 #include "lib/base/status_macros.h"
 #include "lib/optimizer/optimizer_kernel.h"
-#include "lib/optimizer/state_tensor.h"
+#include "lib/tensorfile/state_tensor.h"
 
 namespace rutile {
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/line_reader.h"
-#include "lib/structure/extxyz_reader.h"
+#include "lib/structure/extxyz/extxyz_reader.h"
 #include "lib/structure/frame_reader.h"
 #include "lib/structure/parse_number.h"
 #include "lib/structure/runner_reader.h"

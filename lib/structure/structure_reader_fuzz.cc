@@ -6,7 +6,7 @@
 
 #include "lib/base/logging.h"
 #include "lib/file/line_reader.h"
-#include "lib/structure/extxyz_writer.h"
+#include "lib/structure/extxyz/extxyz_writer.h"
 #include "lib/structure/structure.h"
 #include "lib/structure/structure_reader.h"
 

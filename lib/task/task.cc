@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "lib/task/reference_gradients.h"
+#include "lib/task/torch/reference_gradients.h"
 
 namespace rutile {
 

@@ -126,7 +126,7 @@ class Task {
   virtual std::vector<double> ExampleCounts(const NamedTensors& batch) const = 0;
 
   // Adds the sums over the batch to `sums`, and d sum[t] / d parameters to gradients[t] (flat, the parameters' type).
-  // By default it calls ReferenceGradients of lib/task/reference_gradients.h. An override must agree with that
+  // By default it calls ReferenceGradients of lib/task/torch/reference_gradients.h. An override must agree with that
   // (lib/testing:gradient_check).
   virtual absl::Status AccumulateGradients(const Tensor& parameters, const NamedTensors& batch,
                                            absl::Span<Tensor> gradients, TermSums* sums);

@@ -12,8 +12,8 @@
 #include "absl/types/span.h"
 #include "lib/base/random.h"
 #include "lib/base/status_macros.h"
-#include "lib/task/gradient_comparison.h"
-#include "lib/task/reference_gradients.h"
+#include "lib/task/torch/gradient_comparison.h"
+#include "lib/task/torch/reference_gradients.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 
 namespace rutile {

@@ -4,7 +4,7 @@
 #define RUTILE_LIB_TESTING_HALF_TASK_H_
 
 #include "lib/task/eager_options.h"
-#include "lib/task/eager_task.h"
+#include "lib/task/torch/eager_task.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/testing/toy_task.h"
 

@@ -4,9 +4,9 @@
 #define RUTILE_LIB_TRAIN_CHECKPOINTED_STATE_H_
 
 #include "absl/status/status.h"
-#include "lib/optimizer/average_best.h"
-#include "lib/optimizer/ema.h"
-#include "lib/optimizer/schedule.h"
+#include "lib/optimizer/averages/average_best.h"
+#include "lib/optimizer/averages/ema.h"
+#include "lib/optimizer/schedule/schedule.h"
 #include "lib/task/task.h"
 #include "lib/train/files/checkpoint.h"
 #include "lib/train/options/stop_rule.h"

@@ -17,7 +17,7 @@
 #include "absl/types/span.h"
 #include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
-#include "lib/optimizer/ema.h"
+#include "lib/optimizer/averages/ema.h"
 #include "lib/optimizer/optimizer_options.h"
 #include "lib/optimizer/parameter_groups.h"
 #include "lib/task/eager_options.h"

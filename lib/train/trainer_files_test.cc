@@ -11,7 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/file/file.h"
-#include "lib/optimizer/ema.h"
+#include "lib/optimizer/averages/ema.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/testing/toy_task.h"
 #include "lib/train/files/checkpoint.h"

@@ -15,7 +15,7 @@
 #include "gtest/gtest.h"
 #include "lib/base/interrupt.h"
 #include "lib/file/file.h"
-#include "lib/optimizer/ema.h"
+#include "lib/optimizer/averages/ema.h"
 #include "lib/optimizer/optimizer_options.h"
 #include "lib/task/gradient_delivery.h"
 #include "lib/task/gradient_observer.h"

@@ -14,7 +14,7 @@
 #include "lib/base/interrupt.h"
 #include "lib/distributed/communicator.h"
 #include "lib/distributed/thread_communicator.h"
-#include "lib/optimizer/ema.h"
+#include "lib/optimizer/averages/ema.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/testing/toy_task.h"

@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "lib/base/interrupt.h"
 #include "lib/optimizer/optimizer.h"
-#include "lib/optimizer/schedule.h"
+#include "lib/optimizer/schedule/schedule.h"
 #include "lib/testing/toy_task.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/options/split.h"

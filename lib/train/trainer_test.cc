@@ -15,7 +15,7 @@
 #include "lib/base/interrupt.h"
 #include "lib/file/file.h"
 #include "lib/optimizer/optimizer.h"
-#include "lib/optimizer/schedule.h"
+#include "lib/optimizer/schedule/schedule.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/testing/toy_task.h"
 #include "lib/train/files/checkpoint.h"

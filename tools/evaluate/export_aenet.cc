@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "lib/base/status_macros.h"
-#include "lib/potential/model/aenet_file.h"
+#include "lib/potential/model/aenet/aenet_file.h"
 #include "lib/structure/element.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"

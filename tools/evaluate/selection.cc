@@ -19,7 +19,7 @@
 #include "lib/machine/parallel_for.h"
 #include "lib/potential/model/task_options.h"
 #include "lib/potential/prediction/predict_inputs.h"
-#include "lib/structure/extxyz_writer.h"
+#include "lib/structure/extxyz/extxyz_writer.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/flag_domain.h"

@@ -13,7 +13,7 @@
 #include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/file.h"
-#include "lib/optimizer/schedule.h"
+#include "lib/optimizer/schedule/schedule.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/profile/pages/curve_svg.h"
 #include "tools/profile/search/lr_range.h"

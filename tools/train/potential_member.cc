@@ -7,7 +7,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/potential/model/counted_labels.h"
 #include "lib/potential/model/scaling.h"
-#include "lib/task/gradient_comparison.h"
+#include "lib/task/torch/gradient_comparison.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/run_plan.h"
 #include "tools/common/run/run_tool.h"

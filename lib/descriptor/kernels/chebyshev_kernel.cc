@@ -13,7 +13,7 @@
 #include "lib/descriptor/kernels/angular_sums-inl.h"
 #include "lib/descriptor/kernels/compress-inl.h"
 #include "lib/descriptor/kernels/radial_sums-inl.h"
-#include "lib/descriptor/kernels/triplet_sums-inl.h"
+#include "lib/descriptor/kernels/triplets/triplet_sums-inl.h"
 #include "lib/descriptor/kernels/vector_sums-inl.h"
 #include "lib/machine/simd.h"
 

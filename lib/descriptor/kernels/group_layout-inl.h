@@ -17,7 +17,7 @@
 #include "lib/descriptor/kernels/chebyshev_tables.h"
 #include "lib/descriptor/kernels/contract_moments-inl.h"
 #include "lib/descriptor/kernels/interleaved_neighbors.h"
-#include "lib/descriptor/kernels/triplet_loops-inl.h"
+#include "lib/descriptor/kernels/triplets/triplet_loops-inl.h"
 #include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();

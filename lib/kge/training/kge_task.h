@@ -51,7 +51,6 @@
 #include "lib/ranking/rank_counts.h"
 #include "lib/ranking/score_sweep.h"
 #include "lib/task/eager_options.h"
-#include "lib/task/eager_task.h"
 #include "lib/task/exchange.h"
 #include "lib/task/gradient_delivery.h"
 #include "lib/task/gradient_observer.h"
@@ -59,6 +58,7 @@
 #include "lib/task/model_sharding.h"
 #include "lib/task/resident_gradients.h"
 #include "lib/task/task.h"
+#include "lib/task/torch/eager_task.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

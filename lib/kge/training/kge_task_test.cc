@@ -9,9 +9,9 @@
 #include "gtest/gtest.h"
 #include "lib/kge/model/kge_file.h"
 #include "lib/matrix/factor_rounding.h"
-#include "lib/task/eager_evaluation.h"
 #include "lib/task/precision.h"
-#include "lib/task/torch_facts.h"
+#include "lib/task/torch/eager_evaluation.h"
+#include "lib/task/torch/torch_facts.h"
 #include "lib/testing/gradient_check.h"
 
 namespace rutile {

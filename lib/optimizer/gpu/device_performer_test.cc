@@ -17,7 +17,7 @@
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
 #include "lib/gpu/host_backend-inl.h"
-#include "lib/optimizer/ema.h"
+#include "lib/optimizer/averages/ema.h"
 #include "lib/optimizer/gpu/device_parameters-inl.h"
 #include "lib/optimizer/gpu/device_parameters_testing.h"
 #include "lib/optimizer/optimizer.h"

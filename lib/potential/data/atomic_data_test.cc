@@ -12,7 +12,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/descriptor/feature_file.h"
+#include "lib/descriptor/files/feature_file.h"
 #include "lib/file/file.h"
 #include "lib/neighbor/neighbor_file.h"
 #include "lib/neighbor/neighbor_list.h"

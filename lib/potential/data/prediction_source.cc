@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
-#include "lib/descriptor/feature_file.h"
+#include "lib/descriptor/files/feature_file.h"
 #include "lib/neighbor/neighbor_file.h"
 #include "lib/neighbor/structure_file.h"
 #include "lib/tensorfile/file_kind.h"

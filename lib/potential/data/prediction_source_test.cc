@@ -5,7 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/descriptor/featurizer.h"
+#include "lib/descriptor/files/featurizer.h"
 #include "lib/neighbor/neighbor_file.h"
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/potential/model/potential_testing.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/descriptor/featurizer.h"
+#include "lib/descriptor/files/featurizer.h"
 
 namespace rutile {
 namespace {

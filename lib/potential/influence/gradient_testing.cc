@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "lib/base/logging.h"
 #include "lib/base/random.h"
-#include "lib/descriptor/featurizer.h"
+#include "lib/descriptor/files/featurizer.h"
 #include "lib/file/file.h"
 #include "lib/network/network_init.h"
 

@@ -12,8 +12,8 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/logging.h"
 #include "lib/file/file.h"
-#include "lib/potential/model/aenet_file.h"
-#include "lib/potential/model/aenet_network.h"
+#include "lib/potential/model/aenet/aenet_file.h"
+#include "lib/potential/model/aenet/aenet_network.h"
 #include "lib/potential/model/potential_testing.h"
 #include "lib/testing/damaged_file.h"
 

@@ -11,8 +11,8 @@
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/file.h"
-#include "lib/potential/model/aenet_file.h"
-#include "lib/potential/model/aenet_network.h"
+#include "lib/potential/model/aenet/aenet_file.h"
+#include "lib/potential/model/aenet/aenet_network.h"
 #include "lib/structure/element.h"
 #include "lib/tensorfile/tensor_reader.h"
 

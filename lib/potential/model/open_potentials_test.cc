@@ -8,7 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/file/file.h"
-#include "lib/potential/model/aenet_file.h"
+#include "lib/potential/model/aenet/aenet_file.h"
 #include "lib/potential/model/potential_testing.h"
 #include "lib/testing/error_names.h"
 

@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/interrupt.h"
-#include "lib/descriptor/featurizer.h"
+#include "lib/descriptor/files/featurizer.h"
 #include "lib/potential/model/potential_testing.h"
 #include "lib/potential/prediction/predict_inputs.h"
 

@@ -14,8 +14,8 @@
 #include "lib/potential/model/task_options.h"
 #include "lib/potential/training/atomistic_task.h"
 #include "lib/potential/training/force_task.h"
-#include "lib/task/gradient_comparison.h"
 #include "lib/task/task.h"
+#include "lib/task/torch/gradient_comparison.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

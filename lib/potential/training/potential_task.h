@@ -18,10 +18,10 @@
 #include "lib/potential/model/atomistic_model.h"
 #include "lib/potential/model/task_options.h"
 #include "lib/potential/training/example_errors.h"
-#include "lib/task/eager_task.h"
 #include "lib/task/example_sampling.h"
 #include "lib/task/framed_model.h"
 #include "lib/task/task.h"
+#include "lib/task/torch/eager_task.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

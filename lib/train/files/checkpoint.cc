@@ -17,7 +17,7 @@
 #include "absl/types/span.h"
 #include "lib/base/random.h"
 #include "lib/base/status_macros.h"
-#include "lib/optimizer/state_tensor.h"
+#include "lib/tensorfile/state_tensor.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/tensorfile/tensor_writer.h"
 #include "lib/trace/scope.h"

@@ -13,7 +13,7 @@
 #include "lib/base/duration_text.h"
 #include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
-#include "lib/optimizer/state_tensor.h"
+#include "lib/tensorfile/state_tensor.h"
 
 namespace rutile {
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
-#include "lib/optimizer/state_tensor.h"
+#include "lib/tensorfile/state_tensor.h"
 
 namespace rutile {
 

@@ -7,10 +7,10 @@
 
 #include "absl/types/span.h"
 #include "lib/base/settings.h"
-#include "lib/optimizer/ema.h"
+#include "lib/optimizer/averages/ema.h"
 #include "lib/optimizer/optimizer_options.h"
 #include "lib/optimizer/parameter_groups.h"
-#include "lib/optimizer/schedule.h"
+#include "lib/optimizer/schedule/schedule.h"
 #include "lib/task/eager_settings.h"
 #include "lib/train/options/stop_rule.h"
 #include "lib/train/options/trainer_options.h"

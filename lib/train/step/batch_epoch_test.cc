@@ -12,7 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/distributed/agreement.h"
-#include "lib/optimizer/schedule.h"
+#include "lib/optimizer/schedule/schedule.h"
 #include "lib/task/eager_options.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/testing/half_task.h"

@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
-#include "lib/task/eager_evaluation.h"
+#include "lib/task/torch/eager_evaluation.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {

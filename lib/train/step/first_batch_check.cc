@@ -10,9 +10,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "lib/base/status_macros.h"
-#include "lib/task/eager_gradients.h"
 #include "lib/task/eager_options.h"
-#include "lib/task/gradient_comparison.h"
+#include "lib/task/torch/eager_gradients.h"
+#include "lib/task/torch/gradient_comparison.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/trace/scope.h"
 

@@ -14,7 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
-#include "lib/optimizer/ema.h"
+#include "lib/optimizer/averages/ema.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/task/resident_gradients.h"
 #include "lib/tensorfile/named_tensors.h"

@@ -10,8 +10,8 @@
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/optimizer/step_visitor.h"
-#include "lib/task/eager_gradients.h"
-#include "lib/task/torch_guard.h"
+#include "lib/task/torch/eager_gradients.h"
+#include "lib/task/torch/torch_guard.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 
 namespace rutile {

@@ -15,7 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
-#include "lib/optimizer/ema.h"
+#include "lib/optimizer/averages/ema.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensorfile_torch.h"

@@ -13,7 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "lib/base/status_macros.h"
-#include "lib/descriptor/stp_reader.h"
+#include "lib/descriptor/files/stp_reader.h"
 #include "lib/neighbor/neighbor_file.h"
 #include "lib/structure/element.h"
 #include "tools/common/run/flag_domain.h"

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "lib/descriptor/recorded_inputs.h"
+#include "lib/descriptor/files/recorded_inputs.h"
 #include "lib/neighbor/structure_stream.h"
 #include "lib/tensorfile/tensor_file.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "lib/optimizer/ema.h"
+#include "lib/optimizer/averages/ema.h"
 
 namespace rutile {
 

@@ -4,7 +4,7 @@
 #define RUTILE_TOOLS_TRAIN_TRAINER_FLAGS_SCHEDULE_FLAGS_H_
 
 #include "absl/status/statusor.h"
-#include "lib/optimizer/schedule.h"
+#include "lib/optimizer/schedule/schedule.h"
 
 namespace rutile {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "lib/optimizer/schedule.h"
+#include "lib/optimizer/schedule/schedule.h"
 #include "lib/train/options/trainer_options.h"
 
 namespace rutile {
