@@ -33,6 +33,7 @@
 #include "lib/machine/parallel_for.h"
 #include "lib/task/loss_terms.h"
 #include "lib/task/parameter_slice.h"
+#include "lib/task/resume_rule.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_file.h"
 
@@ -104,6 +105,8 @@ class Task {
 
   // Returns the task's options that must match on resume, as text by name.
   virtual std::map<std::string, std::string> ResumeConfig() const { return {}; }
+  // Returns the rules of those recorded options of which resuming demands more than the same value.
+  virtual absl::Span<const ResumeRule> ResumeRules() const { return {}; }
 
   // ---- parameters
   virtual DType parameter_dtype() const = 0;  // F32 or F64

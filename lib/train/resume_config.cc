@@ -21,6 +21,7 @@
 #include "lib/optimizer/optimizer_options.h"
 #include "lib/optimizer/parameter_groups.h"
 #include "lib/task/eager_options.h"
+#include "lib/task/resume_rule.h"
 #include "lib/train/files/log_format.h"
 #include "lib/train/options/stop_rule.h"
 #include "lib/train/options/trainer_settings.h"
@@ -29,18 +30,6 @@ namespace rutile {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// What makes descriptors of structures. Species are always said, so that a run without them is of a version that wrote
-// none of these: it can be resumed, too.
-constexpr char kSpecies[] = "species";
-constexpr const char* kDescriptor[] = {kSpecies, "rad_order", "rad_cutoff", "ang_order", "ang_cutoff", "min_cutoff"};
-
-// A task's option that decides what the task remembers of its kernels.
-constexpr char kKernelChoice[] = "compile_preset";
-
-// Which names the rows of a task's tables have. A version before wrote none; other names would be given the rows of
-// these, which nothing that is learned later mends.
-constexpr char kNames[] = "names_sha256";
 
 Json ToJson(const SettingValue& value) {
   return std::visit([](const auto& v) { return Json(v); }, value);
@@ -137,8 +126,16 @@ Json ResumeConfig(const TrainerOptions& options, const std::map<std::string, std
   return json;
 }
 
+// The task's rule for an option, or nullptr: most have none.
+const ResumeRule* FindRule(absl::Span<const ResumeRule> rules, absl::string_view name) {
+  for (const ResumeRule& rule : rules) {
+    if (name == rule.name) return &rule;
+  }
+  return nullptr;
+}
+
 // But for what is an object.
-void AddChanges(const Json& before, const Json& after, bool of_task, std::vector<ConfigChange>* changes) {
+void AddChanges(const Json& before, const Json& after, std::vector<ConfigChange>* changes) {
   const auto value = [](const Json& json, const std::string& key) {
     return json.contains(key) ? json[key].dump() : std::string("not set");
   };
@@ -147,8 +144,23 @@ void AddChanges(const Json& before, const Json& after, bool of_task, std::vector
       const std::string& key = item.key();
       const bool both = before.contains(key) && after.contains(key);
       if (item.value().is_object() || (both && (before[key] == after[key] || json == &before))) continue;
-      changes->push_back({key, value(before, key), value(after, key), of_task});
+      changes->push_back({key, value(before, key), value(after, key)});
     }
+  }
+}
+
+// Like AddChanges, of the options of a task.
+void AddTaskChanges(const Json& before, Json after, absl::Span<const ResumeRule> rules,
+                    std::vector<ConfigChange>* changes) {
+  for (const ResumeRule& rule : rules) {
+    if (rule.since != nullptr && !before.contains(rule.since)) after.erase(rule.name);
+  }
+  const size_t first = changes->size();
+  AddChanges(before, after, changes);
+  for (size_t i = first; i < changes->size(); ++i) {
+    ConfigChange& change = (*changes)[i];
+    change.of_task = true;
+    change.rule = FindRule(rules, change.name);
   }
 }
 
@@ -228,7 +240,8 @@ std::string ResumeConfigJson(const TrainerOptions& options, const std::map<std::
   return ResumeConfig(options, task).dump();
 }
 
-absl::StatusOr<std::vector<ConfigChange>> ConfigChanges(absl::string_view then, absl::string_view now) {
+absl::StatusOr<std::vector<ConfigChange>> ConfigChanges(absl::string_view then, absl::string_view now,
+                                                        absl::Span<const ResumeRule> rules) {
   Json before, after;
   RETURN_IF_ERROR(ParseConfigs(then, now, &before, &after));
   std::vector<ConfigChange> changes;
@@ -240,15 +253,8 @@ absl::StatusOr<std::vector<ConfigChange>> ConfigChanges(absl::string_view then, 
     MoveToTask(tasks, &before);
     MoveToTask(tasks, &after);
   }
-  AddChanges(before, after, /*of_task=*/false, &changes);
-  if (have_tasks) {
-    Json known = after["task"];
-    if (!before["task"].contains(kSpecies)) {
-      for (const char* key : kDescriptor) known.erase(key);
-    }
-    if (!before["task"].contains(kNames)) known.erase(kNames);
-    AddChanges(before["task"], known, /*of_task=*/true, &changes);
-  }
+  AddChanges(before, after, &changes);
+  if (have_tasks) AddTaskChanges(before["task"], after["task"], rules, &changes);
   return changes;
 }
 
@@ -268,10 +274,9 @@ std::string ForbiddenChanges(absl::Span<const ConfigChange> changes, absl::Span<
 
 absl::Status CheckChanges(absl::Span<const ConfigChange> changes, absl::Span<const std::string> overrides) {
   for (const ConfigChange& change : changes) {
-    if (change.name != kNames) continue;
-    return absl::FailedPreconditionError(
-        "the data have other names than those of the run to resume, or in another order, and rows of embeddings would "
-        "go to other names; give the same, or start a new run with --init_from, which takes rows by name");
+    if (change.rule != nullptr && change.rule->refusal != nullptr) {
+      return absl::FailedPreconditionError(change.rule->refusal);
+    }
   }
   const std::string text = ForbiddenChanges(changes, overrides);
   if (text.empty()) return absl::OkStatus();
@@ -304,8 +309,8 @@ absl::Status CheckOverrides(absl::string_view then, absl::string_view now, absl:
   return absl::OkStatus();
 }
 
-absl::Status CheckSameConfig(absl::string_view then, absl::string_view now) {
-  ASSIGN_OR_RETURN(const std::vector<ConfigChange> changes, ConfigChanges(then, now));
+absl::Status CheckSameConfig(absl::string_view then, absl::string_view now, absl::Span<const ResumeRule> rules) {
+  ASSIGN_OR_RETURN(const std::vector<ConfigChange> changes, ConfigChanges(then, now, rules));
   return CheckChanges(changes, {});
 }
 
@@ -317,12 +322,13 @@ ResetOnResume PartsToReset(absl::Span<const ConfigChange> changes) {
     const bool comes_or_goes = change.before == "not set" || change.after == "not set";
     if (MayChange(name)) continue;
     if (const SettingInfo* row = FindRow(name); row != nullptr) AddParts(*row, comes_or_goes, &parts);
-    // Rows of tasks are not known here. All that a task says of itself decides what its model is measured by and, but
-    // for the choice of kernels, may decide what it learns from: sums of both losses would be of neither.
+    // All that a task records of itself decides what its model is measured by. Unless the task has a rule that says
+    // otherwise, it may decide what is learned from, too: sums of both losses would be of neither.
+    const bool computes_only = change.rule != nullptr && change.rule->meaning == ResumeRule::kComputesOnly;
     parts.judgment |= change.of_task;
-    parts.loss |= name == "data" || (change.of_task && name != kKernelChoice);
+    parts.loss |= name == "data" || (change.of_task && !computes_only);
     parts.epoch |= parts.loss;
-    parts.task |= name == kKernelChoice;
+    parts.task |= computes_only;
   }
   return parts;
 }

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/base/settings.h"
+#include "lib/task/resume_rule.h"
 #include "lib/tensorfile/tensor_file.h"
 #include "lib/train/options/trainer_options.h"
 
@@ -28,14 +29,17 @@ struct ConfigChange {
   std::string before;  // JSON; empty: `after` is a sentence that tells the change
   std::string after;
   bool of_task = false;
+  const ResumeRule* rule = nullptr;  // the task's, if it has one for this option
 };
 
 // The rows of all tables of settings of a run, those of ForEachSettings. Options of tasks have rows of their own.
 absl::Span<const SettingInfo* const> ResumeSettings();
 
 // What differs between `then` and `now`, both from ResumeConfigJson, perhaps of an older version: options have the
-// names that they have today. FAILED_PRECONDITION when one of them is no such text.
-absl::StatusOr<std::vector<ConfigChange>> ConfigChanges(absl::string_view then, absl::string_view now);
+// names that they have today. `rules` are those of the task that runs now (Task::ResumeRules); changes point to them.
+// FAILED_PRECONDITION when one of them is no such text.
+absl::StatusOr<std::vector<ConfigChange>> ConfigChanges(absl::string_view then, absl::string_view now,
+                                                        absl::Span<const ResumeRule> rules = {});
 
 // Whether a resumed run may have the option otherwise without being told twice, as its row says: learning_rate,
 // min_learning_rate. (Limits, logs, files, threads and how a step is computed are not part of it.)
@@ -49,7 +53,7 @@ absl::Status CheckChanges(absl::Span<const ConfigChange> changes, absl::Span<con
 // INVALID_ARGUMENT for an override that is no option of either run, nor "data" or "all".
 absl::Status CheckOverrides(absl::string_view then, absl::string_view now, absl::Span<const std::string> overrides);
 // ConfigChanges, then CheckChanges without overrides.
-absl::Status CheckSameConfig(absl::string_view then, absl::string_view now);
+absl::Status CheckSameConfig(absl::string_view then, absl::string_view now, absl::Span<const ResumeRule> rules = {});
 
 // Parts of a run's state that mean nothing once an option has changed, so that they begin anew.
 struct ResetOnResume {

@@ -17,7 +17,9 @@
 #include "lib/optimizer/parameter_groups.h"
 #include "lib/optimizer/schedule/schedule.h"
 #include "lib/task/eager_options.h"
+#include "lib/task/resume_rule.h"
 #include "lib/task/sampling_policy.h"
+#include "lib/testing/error_names.h"
 #include "lib/train/options/trainer_options.h"
 
 namespace rutile {
@@ -28,19 +30,39 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Rows of embeddings by number would be given to other names.
-TEST(ResumeConfigTest, NoOverrideGivesRowsToOtherNames) {
+// What tasks say of their options: rows of a table that belong to names, a choice of kernels, and two options that
+// early versions did not record.
+constexpr ResumeRule kRules[] = {
+    {"names", ResumeRule::kDecidesLoss, "names", "other names: start a new run"},
+    {"kernels", ResumeRule::kComputesOnly},
+    {"species", ResumeRule::kDecidesLoss, "species"},
+    {"order", ResumeRule::kDecidesLoss, "species"},
+};
+
+TEST(ResumeConfigTest, NoOverrideHelpsWhereTheTaskRefuses) {
   const TrainerOptions options;
-  const std::string then = ResumeConfigJson(options, {{"names_sha256", "1"}}),
-                    now = ResumeConfigJson(options, {{"names_sha256", "2"}}),
-                    before = ResumeConfigJson(options, {{"kge_model", "conve"}}),
-                    after = ResumeConfigJson(options, {{"kge_model", "conve"}, {"names_sha256", "2"}});
-  for (const std::string override : {"all", "names_sha256", "triples_sha256"}) {
-    EXPECT_THAT(std::string(CheckChanges(*ConfigChanges(then, now), {override}).message()),
-                AllOf(HasSubstr("other names"), HasSubstr("--init_from")));
+  const std::string then = ResumeConfigJson(options, {{"names", "1"}, {"width", "1"}}),
+                    now = ResumeConfigJson(options, {{"names", "2"}, {"width", "2"}});
+  for (const std::string override : {"all", "names", "width"}) {
+    EXPECT_EQ(CheckChanges(*ConfigChanges(then, now, kRules), {override}),
+              absl::FailedPreconditionError("other names: start a new run"));
   }
-  EXPECT_EQ(CheckChanges(*ConfigChanges(then, then), {}), absl::OkStatus());
-  EXPECT_EQ(CheckSameConfig(before, after), absl::OkStatus()) << "a run of a version that wrote no names";
+  EXPECT_EQ(CheckChanges(*ConfigChanges(then, then, kRules), {}), absl::OkStatus());
+  EXPECT_EQ(CheckChanges(*ConfigChanges(then, now), {"all"}), absl::OkStatus()) << "of a task without such a rule";
+}
+
+TEST(ResumeConfigTest, OptionsThatAnEarlyVersionDidNotRecord) {
+  const auto record = [](const std::map<std::string, std::string>& task) {
+    return ResumeConfigJson(TrainerOptions(), task);
+  };
+  const std::string early = record({{"width", "1"}}),
+                    now = record({{"width", "1"}, {"names", "2"}, {"species", "Ti"}, {"order", "3"}});
+  EXPECT_EQ(CheckSameConfig(early, now, kRules), absl::OkStatus());
+  EXPECT_FALSE(CheckSameConfig(early, now).ok());
+  // A version that recorded species recorded the order where it was not the default.
+  const absl::Status status = CheckSameConfig(record({{"width", "1"}, {"species", "Ti"}}), now, kRules);
+  EXPECT_THAT(status, ErrorNames(absl::StatusCode::kFailedPrecondition, {"order", "3", "not set"}));
+  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("names")));
 }
 
 TEST(ResumeConfigTest, NamesWhatDiffers) {
@@ -179,9 +201,9 @@ TEST(ResumeConfigTest, TheCallersSettingsArePartOfTheConfig) {
   EXPECT_TRUE(PartsToReset(changes).judgment);
   EXPECT_EQ(CheckOverrides(before, ResumeConfigJson(now, {{"loss", "mse"}}), {"config_weights"}), absl::OkStatus());
   EXPECT_EQ(ResumeConfigJson(now), ResumeConfigJson(TrainerOptions(), {{"config_weights", "bulk=2"}}));
-  // Older runs do not say their descriptor.
-  then.config = {{"species", "Ti,O"}, {"rad_cutoff", "4"}};
-  EXPECT_THAT(ConfigChanges(before, ResumeConfigJson(then, {{"loss", "mse"}})).value(), ::testing::IsEmpty());
+  // The task's rules hold for them, too.
+  then.config = {{"species", "Ti,O"}, {"order", "4"}};
+  EXPECT_THAT(ConfigChanges(before, ResumeConfigJson(then, {{"loss", "mse"}}), kRules).value(), ::testing::IsEmpty());
   now.config = {{"species", "O,Ti"}};
   EXPECT_EQ(ConfigChanges(ResumeConfigJson(then), ResumeConfigJson(now)).value().size(), 2);
 }
@@ -228,7 +250,8 @@ TEST(ResumeConfigTest, WhatBeginsAnew) {
   EXPECT_EQ(parts({{"precision", "1", "2"}}), "optimizer ");
   EXPECT_EQ(parts({{"precision", "1", "2", /*of_task=*/true}}), "epoch loss optimizer judgment ");
   EXPECT_EQ(parts({{"parameter_groups", "1", "2"}}), "optimizer ");
-  EXPECT_EQ(parts({{"compile_preset", "1", "2", /*of_task=*/true}}), "judgment task ");
+  EXPECT_EQ(parts({{"kernels", "1", "2", /*of_task=*/true, &kRules[1]}}), "judgment task ");
+  EXPECT_EQ(parts({{"order", "1", "2", /*of_task=*/true, &kRules[3]}}), "epoch loss judgment ");
 }
 
 // A run of an older version, which had its own names for the length that exp's decay follows.

@@ -246,7 +246,7 @@ absl::Status AcceptChanges(const Task& task, const Checkpoint& now, const Traine
                            StartingState* start) {
   Checkpoint& state = start->state;
   RETURN_IF_ERROR(CheckOverrides(state.config, now.config, options.overrides));
-  ASSIGN_OR_RETURN(std::vector<ConfigChange> changes, ConfigChanges(state.config, now.config));
+  ASSIGN_OR_RETURN(std::vector<ConfigChange> changes, ConfigChanges(state.config, now.config, task.ResumeRules()));
   if (const std::string change = DataChange(state, now); !change.empty()) changes.push_back({"data", "", change});
   if (const absl::Status permitted = CheckChanges(changes, options.overrides); !permitted.ok()) {
     // Nobody is sent to --override with what it cannot do. The trial has tensors of its own, which are replaced whole.

@@ -112,6 +112,16 @@ absl::Status KgeTask::SetState(const NamedTensors& state) {
   return Task::SetState(state);
 }
 
+absl::Span<const ResumeRule> KgeTask::ResumeRules() const {
+  static constexpr ResumeRule kRules[] = {
+      // Early versions did not record it.
+      {"names_sha256", ResumeRule::kDecidesLoss, "names_sha256",
+       "the data have other names than those of the run to resume, or in another order, and rows of embeddings would "
+       "go to other names; give the same, or start a new run with --init_from, which takes rows by name"},
+  };
+  return kRules;
+}
+
 Tensor KgeTask::InitialParameters(uint64_t seed) const {
   return TensorOfDoubles(parameter_dtype(), InitialKgeParameters(shape_, seed));
 }

@@ -57,6 +57,7 @@
 #include "lib/task/gradient_stream.h"
 #include "lib/task/model_sharding.h"
 #include "lib/task/resident_gradients.h"
+#include "lib/task/resume_rule.h"
 #include "lib/task/task.h"
 #include "lib/task/torch/eager_task.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -124,6 +125,7 @@ class KgeTask : public Task, public GradientStream, public ModelSharding, public
   absl::Status SetState(const NamedTensors& state) override;
   // Returns the options, and the hash of the triples.
   std::map<std::string, std::string> ResumeConfig() const override { return config_; }
+  absl::Span<const ResumeRule> ResumeRules() const override;
 
   DType parameter_dtype() const override { return shape_.options.precision; }
   std::vector<ParameterSlice> parameter_slices() const override { return shape_.Slices(); }

@@ -44,6 +44,22 @@ absl::Status PotentialTask::SetState(const NamedTensors& state) {
   return absl::OkStatus();
 }
 
+absl::Span<const ResumeRule> PotentialTask::ResumeRules() const {
+  // Species are recorded whenever descriptors are made of structures, unlike the rest of the descriptor, which has
+  // defaults. Early versions recorded neither.
+  constexpr ResumeRule::Meaning kLoss = ResumeRule::kDecidesLoss;
+  static constexpr ResumeRule kRules[] = {
+      {"species", kLoss, "species"},
+      {"rad_order", kLoss, "species"},
+      {"rad_cutoff", kLoss, "species"},
+      {"ang_order", kLoss, "species"},
+      {"ang_cutoff", kLoss, "species"},
+      {"min_cutoff", kLoss, "species"},
+      {"compile_preset", ResumeRule::kComputesOnly},
+  };
+  return kRules;
+}
+
 ModelFrame PotentialTask::Frame() const { return FrameOf(model_.WithParameters(Tensor())); }
 
 // The loss, what is sampled and how steps are computed leave the model as it is.

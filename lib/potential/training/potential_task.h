@@ -20,6 +20,7 @@
 #include "lib/potential/training/example_errors.h"
 #include "lib/task/example_sampling.h"
 #include "lib/task/framed_model.h"
+#include "lib/task/resume_rule.h"
 #include "lib/task/task.h"
 #include "lib/task/torch/eager_task.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -40,6 +41,7 @@ class PotentialTask : public Task, public ExampleSampling, public EagerTask, pub
   NamedTensors State() const override;
   absl::Status SetState(const NamedTensors& state) override;
   std::map<std::string, std::string> ResumeConfig() const override { return ResumeConfigOf(options_); }
+  absl::Span<const ResumeRule> ResumeRules() const override;
 
   DType parameter_dtype() const override { return options_.precision; }
   std::vector<ParameterSlice> parameter_slices() const override { return model_.parameter_slices(); }
