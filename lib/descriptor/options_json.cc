@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "lib/neighbor/neighbor_file.h"
+#include "lib/neighbor/neighbor_list.h"
 #include "lib/structure/element.h"
 
 namespace rutile {

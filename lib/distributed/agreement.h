@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "lib/distributed/communicator.h"
 #include "lib/task/device_sums.h"
-#include "lib/task/task.h"
+#include "lib/task/loss_terms.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

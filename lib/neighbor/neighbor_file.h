@@ -36,9 +36,6 @@
 
 namespace rutile {
 
-// Longest cutoff in Angstrom; at this length an atom has thousands of neighbors.
-inline constexpr double kLongestCutoff = 20;
-
 // The tensors and metadata of the file.
 const Schema& NeighborSchema();
 

@@ -28,6 +28,9 @@ struct NeighborList {
   int64_t num_pairs() const { return static_cast<int64_t>(j.size()); }
 };
 
+// Longest cutoff in Angstrom; at this length an atom has thousands of neighbors.
+inline constexpr double kLongestCutoff = 20;
+
 // Smallest distance of two atoms in Angstrom; nearer atoms are an error in the input.
 inline constexpr double kSmallestDistance = 0.1;
 

@@ -13,7 +13,7 @@
 #include "absl/types/span.h"
 #include "lib/base/settings.h"
 #include "lib/optimizer/optimizer_options.h"
-#include "lib/task/task.h"
+#include "lib/task/parameter_slice.h"
 
 namespace rutile {
 

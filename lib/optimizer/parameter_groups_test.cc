@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/optimizer/optimizer_options.h"
-#include "lib/task/task.h"
+#include "lib/task/parameter_slice.h"
 
 namespace rutile {
 namespace {

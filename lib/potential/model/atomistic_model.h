@@ -18,7 +18,7 @@
 #include "lib/potential/model/potential_file.h"
 #include "lib/potential/model/scaling.h"
 #include "lib/potential/model/task_options.h"
-#include "lib/task/task.h"
+#include "lib/task/parameter_slice.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_file.h"
 

@@ -9,7 +9,7 @@
 
 #include "absl/types/span.h"
 #include "lib/potential/model/task_options.h"
-#include "lib/task/task.h"
+#include "lib/task/loss_terms.h"
 
 namespace rutile {
 

@@ -20,7 +20,7 @@
 #include "lib/potential/model/task_options.h"
 #include "lib/potential/training/force_batch.h"
 #include "lib/potential/training/force_kernel.h"
-#include "lib/task/task.h"
+#include "lib/task/loss_terms.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

@@ -26,7 +26,7 @@
 #include "lib/potential/training/force_batch.h"
 #include "lib/potential/training/geometry_cache.h"
 #include "lib/potential/training/structure_worker.h"
-#include "lib/task/task.h"
+#include "lib/task/loss_terms.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

@@ -19,7 +19,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/task/framed_model.h"
-#include "lib/task/task.h"
+#include "lib/task/loss_terms.h"
+#include "lib/task/parameter_slice.h"
 #include "lib/tensorfile/schema.h"
 #include "lib/tensorfile/tensor_file.h"
 

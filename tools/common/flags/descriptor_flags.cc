@@ -14,7 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "lib/base/status_macros.h"
 #include "lib/descriptor/files/stp_reader.h"
-#include "lib/neighbor/neighbor_file.h"
+#include "lib/neighbor/neighbor_list.h"
 #include "lib/structure/element.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
