@@ -1,4 +1,4 @@
-"""Rules of this repository: many tests, or many benchmarks, that share a list of dependencies."""
+"""Rules of this repository: many tests, or many benchmarks, that share a list of dependencies; tests of tools."""
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_test")
 
@@ -75,4 +75,38 @@ def cc_fuzz_target(name, corpus, deps, **kwargs):
         tags = ["manual"],
         deps = deps,
         **kwargs
+    )
+
+def tool_tests(small = {}, medium = {}, large = {}, long = []):
+    """One shell test for each NAME.sh, which runs tools with the helpers of tools/common/tool_test.sh.
+
+    Args:
+      small: by name, the programs and files that a test of a few seconds uses.
+      medium: the same for tests that take longer.
+      large: the same for tests that take minutes.
+      long: names of those that get a quarter of an hour, since they start tools many times.
+    """
+    for size, tests in [("small", small), ("medium", medium), ("large", large)]:
+        for name, data in tests.items():
+            native.sh_test(
+                name = name,
+                size = size,
+                timeout = "long" if name in long else None,
+                srcs = [name + ".sh"],
+                data = data + ["//tools/common:tool_test.sh"],
+            )
+
+def flags_doc_test(tool, readme = "all"):
+    """Compares the flags in a tool's --help with those in README.md beside it.
+
+    Args:
+      tool: name of the program.
+      readme: "all" if the README has every flag, "some" if it has those that matter.
+    """
+    native.sh_test(
+        name = "flags_doc_test",
+        size = "small",
+        srcs = ["//tools/common:flags_doc_test.sh"],
+        args = ["$(location :%s)" % tool, "$(location README.md)"] + (["some"] if readme == "some" else []),
+        data = ["README.md", ":" + tool],
     )
