@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "lib/base/logging.h"
 #include "lib/kge/layers/product_query.h"
@@ -107,8 +108,10 @@ void GradientFactorizer<T>::FillHidden(bool maps, GradientFactors<T>* factors) {
 }
 
 template <typename T>
-T* GradientFactorizer<T>::FillErrors(const KgeFactorInput& input, bool score, GradientFactors<T>* factors) {
-  if (!score && IsOverEntities(loss_)) return FillEntityErrors(input, factors);
+T* GradientFactorizer<T>::FillErrors(const KgeFactorInput& input, const KgeTarget& target,
+                                     GradientFactors<T>* factors) {
+  if (IsOverEntities(loss_, target.quantity)) return FillEntityErrors(input, target, factors);
+  const bool score = target.quantity == KgeQuantity::kScore;
   const int64_t d = shape_.dim();
   T* const error = Take<T>(&factors->error_memory, factors->size);
   T* const d_v = Take<T>(&factors->d_v_memory, factors->size * d);
@@ -127,8 +130,51 @@ T* GradientFactorizer<T>::FillErrors(const KgeFactorInput& input, bool score, Gr
 }
 
 template <typename T>
-T* GradientFactorizer<T>::FillEntityErrors(const KgeFactorInput& input, GradientFactors<T>* factors) {
+void GradientFactorizer<T>::FillErrorsByTriple(const KgeFactorInput& input, int64_t e, T* errors) const {
+  const int64_t n = shape_.num_entities, count = input.positive_offset[e + 1] - input.positive_offset[e];
+  const SmoothedLabels with = SmoothLabels(shape_.options, n, count);
+  const SmoothedLabels without = SmoothLabels(shape_.options, n, count - 1);
+  const double scale = loss_scale_ / (IsSoftmaxLoss(shape_.options.loss) ? 1 : static_cast<double>(n));
+  std::fill_n(errors, n, static_cast<T>(scale * (without.base - with.base)));
+  for (int64_t i = input.positive_offset[e]; i < input.positive_offset[e + 1]; ++i) {
+    const int32_t tail = input.positive[i];
+    const double other = tail == input.triples[e].tail ? without.base : without.base + without.extra;
+    errors[tail] = static_cast<T>(scale * (other - with.base - with.extra));
+  }
+}
+
+template <typename T>
+void GradientFactorizer<T>::FillMarginErrors(const KgeFactorInput& input, int64_t e, T* errors) const {
+  const int64_t n = shape_.num_entities;
+  const T lowest = -std::numeric_limits<T>::infinity();
+  errors[input.triples[e].tail] = lowest;
+  for (int64_t i = input.positive_offset[e]; i < input.positive_offset[e + 1]; ++i) errors[input.positive[i]] = lowest;
+  const T top = *std::max_element(errors, errors + n);
+  double sum = 0;
+  for (int64_t c = 0; c < n; ++c) {
+    errors[c] = top == lowest ? 0 : std::exp(errors[c] - top);
+    sum += static_cast<double>(errors[c]);
+  }
+  for (int64_t c = 0; c < n && sum > 0; ++c) errors[c] = static_cast<T>(-static_cast<double>(errors[c]) / sum);
+  errors[input.triples[e].tail] = 1;
+}
+
+template <typename T>
+T* GradientFactorizer<T>::FillEntityErrors(const KgeFactorInput& input, const KgeTarget& target,
+                                           GradientFactors<T>* factors) {
   const int64_t d = shape_.dim(), n = shape_.num_entities, size = factors->size;
+  if (target.quantity == KgeQuantity::kDifference) {
+    T* const errors = Take<T>(&factors->error_memory, size * n);
+    T* const d_v = Take<T>(&factors->d_v_memory, size * d);
+    factors->errors = errors;
+    std::fill_n(errors, size * n, T(0));
+    for (int64_t e = 0; e < size; ++e) {
+      errors[e * n + factors->tail[e]] += 1;
+      errors[e * n + target.rival] -= 1;
+      for (int64_t k = 0; k < d; ++k) d_v[e * d + k] = Entity(factors->tail[e])[k] - Entity(target.rival)[k];
+    }
+    return d_v;
+  }
   CHECK_EQ(static_cast<int64_t>(input.positive_offset.size()), size + 1);
   const T* queries = factors->v;
   if (factors->keys != size) {
@@ -149,6 +195,13 @@ T* GradientFactorizer<T>::FillEntityErrors(const KgeFactorInput& input, Gradient
   }
   ForPieces(pool_, size, kPiece, [&](int64_t begin, int64_t end, int) {
     const int64_t count = end - begin;
+    if (target.quantity == KgeQuantity::kMargin) {
+      for (int64_t e = begin; e < end; ++e) {
+        for (int64_t c = 0; at_.entity_bias >= 0 && c < n; ++c) errors[e * n + c] += parameters_[at_.entity_bias + c];
+        FillMarginErrors(input, e, errors + e * n);
+      }
+      return;
+    }
     const BlockLabels labels = {absl::MakeConstSpan(input.positive_offset).subspan(begin, count + 1), input.positive,
                                 absl::MakeConstSpan(base).subspan(begin, count),
                                 absl::MakeConstSpan(extra).subspan(begin, count)};
@@ -168,6 +221,12 @@ T* GradientFactorizer<T>::FillEntityErrors(const KgeFactorInput& input, Gradient
     const T scale = static_cast<T>(loss_scale_);
     for (int64_t i = 0; i < count * n; ++i) block.scores[i] *= scale;
   });
+  for (int64_t e = 0; target.by_triple && e < size; ++e) {
+    const auto first = input.positive.begin() + input.positive_offset[e];
+    const auto last = input.positive.begin() + input.positive_offset[e + 1];
+    if (last - first < 2 || !std::binary_search(first, last, input.triples[e].tail)) continue;
+    FillErrorsByTriple(input, e, errors + e * n);
+  }
   T* const d_v = Take<T>(&factors->d_v_memory, size * d);
   products_.Multiply({errors, size, n, n}, table, /*add=*/false, d_v, d);
   return d_v;
@@ -188,14 +247,30 @@ void GradientFactorizer<T>::BackwardProducts(const T* d_v, GradientFactors<T>* f
 }
 
 template <typename T>
-void GradientFactorizer<T>::Factorize(const KgeFactorInput& input, const KgePartPlan& plan, bool score, bool maps,
-                                      GradientFactors<T>* factors) {
+void GradientFactorizer<T>::Factorize(const KgeFactorInput& input, const KgePartPlan& plan, const KgeTarget& target,
+                                      bool maps, GradientFactors<T>* factors) {
+  Clear(factors);
+  FindKeys(input, factors);
+  FillHidden(maps, factors);
+  FillSlopes(FillErrors(input, target, factors), plan, factors);
+}
+
+template <typename T>
+void GradientFactorizer<T>::FillQueries(const KgeFactorInput& input, GradientFactors<T>* factors) {
+  Clear(factors);
+  FindKeys(input, factors);
+  FillHidden(/*maps=*/true, factors);
+}
+
+template <typename T>
+void GradientFactorizer<T>::Clear(GradientFactors<T>* factors) {
   factors->maps = factors->d_fc = factors->small = factors->d_head = factors->d_relation = nullptr;
   factors->error = factors->errors = nullptr;
   factors->short_maps = factors->short_errors = factors->map_squares = factors->map_products = nullptr;
-  FindKeys(input, factors);
-  FillHidden(maps, factors);
-  const T* const d_v = FillErrors(input, score, factors);
+}
+
+template <typename T>
+void GradientFactorizer<T>::FillSlopes(const T* d_v, const KgePartPlan& plan, GradientFactors<T>* factors) {
   if (!shape_.is_conve()) {
     if (plan.below_fc) BackwardProducts(d_v, factors);
     return;

@@ -19,10 +19,17 @@
 
 namespace rutile {
 
+// What is differentiated.
+struct KgeTarget {
+  KgeQuantity quantity = KgeQuantity::kLoss;
+  int32_t rival = -1;      // of kDifference
+  bool by_triple = false;  // of the loss: KgeInfluenceOptions::by_triple
+};
+
 // The examples whose gradients are factorized.
 struct KgeFactorInput {
   std::vector<Triple> triples;  // [B]; consecutive triples with the same (head, relation) share their forward pass
-  // For losses over entities only: the true tails of each example, ascending.
+  // For losses over entities: the true tails of each example, ascending. For margins: those that do not count.
   std::vector<int64_t> positive_offset = {0};  // [B + 1]
   std::vector<int32_t> positive;
 };
@@ -65,17 +72,27 @@ class GradientFactorizer {
   // Sets the maps [H, F] that are multiplied with, if CanSkipMaps().
   void SetTestMaps(const T* maps, int64_t rows) { conve_->SetTestMaps(maps, rows); }
 
-  // Computes the factors of the inputs' gradients. score: of the score instead of the loss. maps: whether maps are
-  // needed; if not, they are not stored if CanSkipMaps().
-  void Factorize(const KgeFactorInput& input, const KgePartPlan& plan, bool score, bool maps,
+  // Computes the factors of the inputs' gradients. maps: whether maps are needed; if not, they are not stored if
+  // CanSkipMaps().
+  void Factorize(const KgeFactorInput& input, const KgePartPlan& plan, const KgeTarget& target, bool maps,
                  GradientFactors<T>* factors);
 
+  // The same in two steps, of gradients by v that the caller has: FillQueries computes v and maps, FillSlopes from d_v
+  // [B, d] all that is below v. There are no errors.
+  void FillQueries(const KgeFactorInput& input, GradientFactors<T>* factors);
+  void FillSlopes(const T* d_v, const KgePartPlan& plan, GradientFactors<T>* factors);
+
  private:
+  static void Clear(GradientFactors<T>* factors);
   void FindKeys(const KgeFactorInput& input, GradientFactors<T>* factors) const;
   void FillHidden(bool maps, GradientFactors<T>* factors);
   // Returns d l / d v [B, d].
-  T* FillErrors(const KgeFactorInput& input, bool score, GradientFactors<T>* factors);
-  T* FillEntityErrors(const KgeFactorInput& input, GradientFactors<T>* factors);
+  T* FillErrors(const KgeFactorInput& input, const KgeTarget& target, GradientFactors<T>* factors);
+  T* FillEntityErrors(const KgeFactorInput& input, const KgeTarget& target, GradientFactors<T>* factors);
+  // Overwrites the scores of an example [N] with its errors: of a loss without those of the loss that does not know its
+  // tail, of a margin, or of a difference.
+  void FillErrorsByTriple(const KgeFactorInput& input, int64_t e, T* errors) const;
+  void FillMarginErrors(const KgeFactorInput& input, int64_t e, T* errors) const;
   void BackwardProducts(const T* d_v, GradientFactors<T>* factors) const;
   const T* Entity(int32_t id) const { return parameters_ + at_.entity + id * shape_.dim(); }
   const T* Relation(int32_t id) const { return parameters_ + at_.relation + id * shape_.relation_dim(); }

@@ -40,6 +40,21 @@ absl::Status CheckKgeInfluenceOptions(const KgeInfluenceOptions& options, DType 
         absl::StrCat("label_test_tails = true has no effect: the quantity of a test triple is its ",
                      kKgeQuantityNames.Name(options.quantity), ", which has no labels"));
   }
+  if (options.by_triple && !NeedsKnownTails(options.loss)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("by_triple = true has no effect: with loss ", kKgeInfluenceLossNames.Name(options.loss),
+                     " each triple has a gradient of its own anyway; it is of the losses 1-N and KvsAll"));
+  }
+  if ((options.quantity == KgeQuantity::kDifference) != (options.rival >= 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the quantity of a test triple is its ", kKgeQuantityNames.Name(options.quantity),
+                     ", and the rival is ", options.rival, "; expected both a difference and a rival, or neither"));
+  }
+  if (!options.curvature.has_value()) return absl::OkStatus();
+  if (options.bf16 || options.projection.kind != ProjectionKind::kNone) {
+    return absl::InvalidArgumentError(
+        "with the curvature of the loss gradients have no factors that could be rounded or projected: choose one");
+  }
   return absl::OkStatus();
 }
 

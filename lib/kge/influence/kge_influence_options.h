@@ -3,8 +3,12 @@
 #ifndef RUTILE_LIB_KGE_INFLUENCE_KGE_INFLUENCE_OPTIONS_H_
 #define RUTILE_LIB_KGE_INFLUENCE_KGE_INFLUENCE_OPTIONS_H_
 
+#include <cstdint>
+#include <optional>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "lib/kge/influence/kge_curvature_options.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/model/loose_names.h"
 #include "lib/task/projection_options.h"
@@ -28,16 +32,28 @@ inline constexpr absl::string_view kKgeInfluenceLossWords[] = {"triple", "1-N", 
 inline constexpr LooseEnumNames<KgeInfluenceLoss> kKgeInfluenceLossNames("no loss of influence", kKgeInfluenceLossWords,
                                                                          "ce", KgeInfluenceLoss::kCrossEntropy);
 
-// What is differentiated for a test triple: its loss, or the score (logit) that the model predicts for it.
-enum class KgeQuantity { kLoss, kScore };
+// What is differentiated for a test triple (h, r, t):
+//
+//   kLoss        its loss
+//   kScore       its score (logit) s(t)
+//   kMargin      s(t) - log sum exp s(e) over all other entities e but known training tails of (h, r): log p / (1 - p)
+//   of
+//                a softmax over t and these
+//   kDifference  s(t) - s(rival)
+enum class KgeQuantity { kLoss, kScore, kMargin, kDifference };
 
-inline constexpr absl::string_view kKgeQuantityWords[] = {"loss", "score"};
+inline constexpr absl::string_view kKgeQuantityWords[] = {"loss", "score", "margin", "difference"};
 inline constexpr LooseEnumNames<KgeQuantity> kKgeQuantityNames("no quantity of a test triple", kKgeQuantityWords);
 
 // Which gradients are multiplied, and how exactly.
 struct KgeInfluenceOptions {
   KgeInfluenceLoss loss = KgeInfluenceLoss::kTriple;
   KgeQuantity quantity = KgeQuantity::kLoss;
+  int32_t rival = -1;  // the entity of kDifference
+  // For kOneToN and kKvsAll: the gradient of a training triple is that of its key's loss minus that of the loss without
+  // its tail among the true ones; of the only true tail it is all of the key's. Else all triples of a key have its
+  // gradient.
+  bool by_triple = false;
   // For kOneToN and kKvsAll: the tail of a test triple is true in addition to the known ones.
   bool label_test_tails = false;
   // Rounds factors to bfloat16 in products of pairs (of fc's factors, of hidden vectors, of errors over entities), in
@@ -51,6 +67,8 @@ struct KgeInfluenceOptions {
   // a projection 1 (x) R, the Kronecker form of LoGra (S. Choe et al., arXiv 2405.13954 (2024)) without projecting the
   // short side. Weighted tests, whose sum is no product, and squares of gradients are not projected.
   ProjectionOptions projection;
+  // Multiplies gradients by the inverse of the curvature of the loss, which should be the run's (kge_curvature.h).
+  std::optional<KgeCurvatureOptions> curvature;
 };
 
 // Returns the influence loss that equals a training loss.
@@ -61,6 +79,11 @@ inline bool IsOverEntities(KgeInfluenceLoss loss) { return loss != KgeInfluenceL
 // True if labels depend on the known tails of the key.
 inline bool NeedsKnownTails(KgeInfluenceLoss loss) {
   return loss == KgeInfluenceLoss::kOneToN || loss == KgeInfluenceLoss::kKvsAll;
+}
+
+// True if the gradient of a test triple by this quantity has errors at many entities.
+inline bool IsOverEntities(KgeInfluenceLoss loss, KgeQuantity quantity) {
+  return quantity == KgeQuantity::kLoss ? IsOverEntities(loss) : quantity != KgeQuantity::kScore;
 }
 
 // True if bf16 rounds any product. For DistMult and ComplEx with kTriple it does not: a gradient is a few embedding

@@ -55,8 +55,18 @@ void ReferenceKgeGradient(const KgeShape& shape, const Tensor& parameters, const
   batch.training = false;
   const at::Tensor v = ReferenceHidden(shape, leaf, batch).v;
   at::Tensor result;
-  if (example.score) {
+  if (example.quantity == KgeQuantity::kScore) {
     result = ScoreOf(shape, leaf, v, triple.tail);
+  } else if (example.quantity == KgeQuantity::kDifference) {
+    result = ScoreOf(shape, leaf, v, triple.tail) - ScoreOf(shape, leaf, v, example.rival);
+  } else if (example.quantity == KgeQuantity::kMargin) {
+    std::vector<at::Tensor> others;
+    for (int32_t e = 0; e < shape.num_entities; ++e) {
+      const bool is_out = std::binary_search(example.positive.begin(), example.positive.end(), e);
+      if (e != triple.tail && !is_out) others.push_back(ScoreOf(shape, leaf, v, e));
+    }
+    result = ScoreOf(shape, leaf, v, triple.tail);
+    if (!others.empty()) result = result - at::stack(others).logsumexp(0);
   } else if (!IsOverEntities(loss)) {
     result = -at::log_sigmoid(ScoreOf(shape, leaf, v, triple.tail));
   } else {

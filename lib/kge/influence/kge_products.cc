@@ -12,8 +12,10 @@
 #include "lib/base/status_macros.h"
 #include "lib/kge/influence/direction_products.h"
 #include "lib/kge/influence/gradient_factors.h"
+#include "lib/kge/influence/kge_curvature.h"
 #include "lib/kge/influence/kge_pair_products.h"
 #include "lib/kge/influence/kge_part_plan.h"
+#include "lib/kge/influence/kge_products_checks.h"
 #include "lib/kge/influence/row_projection.h"
 #include "lib/kge/layers/workspace.h"
 #include "lib/trace/scope.h"
@@ -48,6 +50,8 @@ class KgeProducts final : public GradientProducts {
         options_(options),
         pool_(pool),
         reference_(reference),
+        of_tests_{options.quantity, options.rival, false},
+        of_train_{KgeQuantity::kLoss, -1, options.by_triple},
         factorizer_(shape, point.parameters.values<T>().data(), options, loss_scale_, pool) {
     ProductPart all;
     all.name = "all";
@@ -61,7 +65,7 @@ class KgeProducts final : public GradientProducts {
     if (shape.is_conve() && dim < shape.num_features()) {
       map_projection_.emplace(options.projection, shape.num_features(), "projection of maps");
     }
-    if (OverEntities(/*of_tests=*/true) && dim < shape.num_entities) {
+    if (OverEntities() && dim < shape.num_entities) {
       error_projection_.emplace(options.projection, shape.num_entities, "projection of errors");
     }
   }
@@ -73,23 +77,25 @@ class KgeProducts final : public GradientProducts {
   int64_t tile_size() const override { return kTile; }
   int64_t num_set_tests() const override { return num_set_tests_; }
   std::vector<double> TestNorms() override { return test_norms_; }
+  std::string Notes() const override { return curvature_ == nullptr ? "" : curvature_->Describe(); }
 
   int64_t bytes_per_test() const override {
     const int64_t maps = shape_.is_conve() ? shape_.num_features() : 0;
     const int64_t features = map_projection_.has_value() ? map_projection_->width() : maps;
-    const int64_t errors = OverEntities(/*of_tests=*/true) ? shape_.num_entities : 1;
+    const int64_t errors = OverEntities() ? shape_.num_entities : 1;
     const int64_t numbers =
-        metric_ != nullptr ? parameters_.num_elements()
-                           : features + 4 * shape_.dim() + shape_.relation_dim() + SmallColumns(shape_).size + errors;
+        AsDirections() ? parameters_.num_elements()
+                       : features + 4 * shape_.dim() + shape_.relation_dim() + SmallColumns(shape_).size + errors;
     return numbers * static_cast<int64_t>(sizeof(T));
   }
 
   absl::Status SetTests(absl::Span<const int64_t> tests) override {
     SetPlan();
+    RETURN_IF_ERROR(MakeCurvature());
     num_set_tests_ = static_cast<int64_t>(tests.size());
     test_norms_.assign(plan_->num_parts * num_set_tests_, 0);
-    if (metric_ == nullptr) {
-      factorizer_.Factorize(TestInput(tests), *plan_, IsScore(), /*maps=*/true, &tests_);
+    if (!AsDirections()) {
+      factorizer_.Factorize(TestInput(tests), *plan_, of_tests_, /*maps=*/true, &tests_);
       directions_->Squares(tests_, nullptr, num_set_tests_, test_norms_.data());
       Shorten(&tests_);
       if (SkipsMaps()) {
@@ -101,12 +107,11 @@ class KgeProducts final : public GradientProducts {
     }
     test_directions_.assign(num_set_tests_, Tensor());
     for (int64_t j = 0; j < num_set_tests_; ++j) {
-      factorizer_.Factorize(TestInput(tests.subspan(j, 1)), *plan_, IsScore(), /*maps=*/true, &tests_);
-      directions_->Squares(tests_, metric_, num_set_tests_, test_norms_.data() + j);
+      factorizer_.Factorize(TestInput(tests.subspan(j, 1)), *plan_, of_tests_, /*maps=*/true, &tests_);
       test_directions_[j] = Tensor::Zeros(DTypeOf<T>(), {parameters_.num_elements()});
-      T* const direction = test_directions_[j].template mutable_values<T>().data();
-      directions_->AddGradients(tests_, {1.0}, direction);
-      ApplyMetric(direction);
+      const absl::Span<T> direction = test_directions_[j].template mutable_values<T>();
+      directions_->AddGradients(tests_, {1.0}, direction.data());
+      ApplyMetric(direction, num_set_tests_, test_norms_.data() + j);
     }
     return absl::OkStatus();
   }
@@ -114,6 +119,7 @@ class KgeProducts final : public GradientProducts {
   absl::Status SetWeightedTests(absl::Span<const double> weights) override {
     CHECK_EQ(static_cast<int64_t>(weights.size()), num_tests());
     SetPlan();
+    RETURN_IF_ERROR(MakeCurvature());
     num_set_tests_ = 1;
     test_directions_ = {Tensor::Zeros(DTypeOf<T>(), {parameters_.num_elements()})};
     const absl::Span<T> direction = test_directions_[0].template mutable_values<T>();
@@ -125,27 +131,18 @@ class KgeProducts final : public GradientProducts {
     const size_t most = static_cast<size_t>(MaxExamples(/*maps=*/true));
     for (size_t first = 0; first < tests.size(); first += most) {
       const absl::Span<const int64_t> chunk = absl::MakeConstSpan(tests).subspan(first, most);
-      factorizer_.Factorize(TestInput(chunk), *plan_, IsScore(), /*maps=*/true, &tests_);
+      factorizer_.Factorize(TestInput(chunk), *plan_, of_tests_, /*maps=*/true, &tests_);
       some.clear();
       for (const int64_t j : chunk) some.push_back(weights[j]);
       directions_->AddGradients(tests_, some, direction.data());
     }
     test_norms_.assign(plan_->num_parts, 0);
-    const T* const metric = metric_;
-    for (int part = 0; part < plan_->num_parts; ++part) {
-      for (const int s : parts_[part].slices) {
-        const ParameterSlice& slice = slices_[s];
-        for (int64_t i = slice.offset; i < slice.offset + slice.num_elements(); ++i) {
-          const double x = static_cast<double>(direction[i]);
-          test_norms_[part] += x * x * (metric == nullptr ? 1 : static_cast<double>(metric[i]));
-        }
-      }
-    }
-    ApplyMetric(direction.data());
+    ApplyMetric(direction, 1, test_norms_.data());
     return absl::OkStatus();
   }
 
   absl::Status Products(absl::Span<const int64_t> train, bool squares, ProductTile* tile) override {
+    RETURN_IF_ERROR(MakeCurvature());
     const int64_t size = static_cast<int64_t>(train.size());
     tile->product.resize(plan_->num_parts * size * num_set_tests_);
     tile->train_square.resize(squares ? plan_->num_parts * size : 0);
@@ -186,21 +183,39 @@ class KgeProducts final : public GradientProducts {
     CHECK(train >= 0 && train < num_train()) << train;
     KgeFactorInput input;
     AddExample(data_.train[train], /*own_tail=*/false, &input);
-    return Reference(input, /*score=*/false, gradient);
+    RETURN_IF_ERROR(Reference(input, KgeQuantity::kLoss, gradient));
+    const auto tail = std::find(input.positive.begin(), input.positive.end(), input.triples[0].tail);
+    if (!options_.by_triple || input.positive.size() < 2 || tail == input.positive.end()) return absl::OkStatus();
+    input.positive.erase(tail);
+    std::vector<double> without(gradient.size());
+    RETURN_IF_ERROR(Reference(input, KgeQuantity::kLoss, absl::MakeSpan(without)));
+    for (size_t p = 0; p < gradient.size(); ++p) gradient[p] -= without[p];
+    return absl::OkStatus();
   }
 
   absl::Status ReferenceTestGradient(int64_t test, absl::Span<double> gradient) override {
     CHECK(test >= 0 && test < num_tests()) << test;
-    return Reference(TestInput({test}), IsScore(), gradient);
+    return Reference(TestInput({test}), options_.quantity, gradient);
   }
 
  private:
-  bool IsScore() const { return options_.quantity == KgeQuantity::kScore; }
-  bool OverEntities(bool of_tests) const { return IsOverEntities(options_.loss) && !(of_tests && IsScore()); }
+  bool OverEntities() const { return IsOverEntities(options_.loss, options_.quantity); }
+
+  // True if tests are directions of P numbers, because what multiplies them does not factor, or because errors over
+  // entities meet those of single tails.
+  bool AsDirections() const {
+    return metric_ != nullptr || options_.curvature.has_value() || (OverEntities() && !IsOverEntities(options_.loss));
+  }
+
+  absl::Status MakeCurvature() {
+    if (!options_.curvature.has_value() || curvature_ != nullptr) return absl::OkStatus();
+    ASSIGN_OR_RETURN(curvature_, KgeCurvature::Make(shape_, parameters_.values<T>().data(), options_, pool_));
+    return absl::OkStatus();
+  }
 
   // True if training examples need nothing of their maps but squares and products.
   bool SkipsMaps() const {
-    return factorizer_.CanSkipMaps() && test_directions_.empty() && !map_projection_.has_value() && metric_ == nullptr;
+    return factorizer_.CanSkipMaps() && test_directions_.empty() && !map_projection_.has_value() && !AsDirections();
   }
 
   int64_t MaxExamples(bool maps) const {
@@ -227,7 +242,8 @@ class KgeProducts final : public GradientProducts {
   // True if two consecutive triples have the same gradient.
   bool SameExample(const Triple& a, const Triple& b) const {
     if (a.head != b.head || a.relation != b.relation) return false;
-    return a.tail == b.tail || (NeedsKnownTails(options_.loss) && data_.known->Find(a.head, a.relation) >= 0);
+    return a.tail == b.tail ||
+           (!options_.by_triple && NeedsKnownTails(options_.loss) && data_.known->Find(a.head, a.relation) >= 0);
   }
 
   // Adds a triple to the input, with its true tails if the loss has labels.
@@ -249,13 +265,54 @@ class KgeProducts final : public GradientProducts {
     KgeFactorInput input;
     for (const int64_t j : tests) {
       CHECK(j >= 0 && j < num_tests()) << j;
-      AddExample(data_.tests[j], options_.label_test_tails, &input);
+      const Triple& test = data_.tests[j];
+      if (options_.quantity == KgeQuantity::kMargin) {
+        const absl::Span<const int32_t> known = data_.known->Tails(test.head, test.relation);
+        input.triples.push_back(test);
+        input.positive.insert(input.positive.end(), known.begin(), known.end());
+        input.positive_offset.push_back(static_cast<int64_t>(input.positive.size()));
+      } else {
+        AddExample(test, options_.label_test_tails, &input);
+      }
     }
     return input;
   }
 
-  void ApplyMetric(T* direction) const {
-    for (int64_t i = 0; metric_ != nullptr && i < parameters_.num_elements(); ++i) direction[i] *= metric_[i];
+  // Multiplies a gradient by the metric or the inverse of the curvature, and overwrites norms[part * stride] with its
+  // products with the result.
+  void ApplyMetric(absl::Span<T> direction, int64_t stride, double* norms) const {
+    std::vector<double> result(direction.begin(), direction.end());
+    if (curvature_ != nullptr) curvature_->Solve(result.data(), pool_);
+    for (size_t i = 0; metric_ != nullptr && i < result.size(); ++i) result[i] *= static_cast<double>(metric_[i]);
+    for (int part = 0; part < plan_->num_parts; ++part) {
+      double& norm = norms[part * stride] = 0;
+      for (const int s : parts_[part].slices) {
+        const ParameterSlice& slice = slices_[s];
+        for (int64_t i = slice.offset; i < slice.offset + slice.num_elements(); ++i) {
+          norm += static_cast<double>(direction[i]) * result[i];
+        }
+      }
+    }
+    for (size_t i = 0; i < result.size(); ++i) direction[i] = static_cast<T>(result[i]);
+  }
+
+  // Computes squares_ of a chunk's gradients, each multiplied by the inverse of the curvature.
+  void CurvatureSquares(const KgeFactorInput& input) {
+    std::vector<T> direction(parameters_.num_elements());
+    const auto size = static_cast<int64_t>(input.triples.size());
+    for (int64_t e = 0; e < size; ++e) {
+      KgeFactorInput one;
+      one.triples = {input.triples[e]};
+      if (static_cast<int64_t>(input.positive_offset.size()) == size + 1) {
+        one.positive.assign(input.positive.begin() + input.positive_offset[e],
+                            input.positive.begin() + input.positive_offset[e + 1]);
+        one.positive_offset.push_back(static_cast<int64_t>(one.positive.size()));
+      }
+      factorizer_.Factorize(one, *plan_, of_train_, /*maps=*/true, &train_);
+      std::fill(direction.begin(), direction.end(), T(0));
+      directions_->AddGradients(train_, {1.0}, direction.data());
+      ApplyMetric(absl::MakeSpan(direction), size, squares_.data() + e);
+    }
   }
 
   // Projects the long factors, if the options ask for it.
@@ -289,7 +346,7 @@ class KgeProducts final : public GradientProducts {
       const ProfileScope scope(Stage::kGradients);
       scope.Add(Counter::kExamples, size);
       scope.Add(Counter::kFlop, size * GradientFlop());
-      factorizer_.Factorize(input, *plan_, /*score=*/false, /*maps=*/!SkipsMaps(), &train_);
+      factorizer_.Factorize(input, *plan_, of_train_, /*maps=*/!SkipsMaps(), &train_);
     }
     if (num_set_tests_ > 0 && test_directions_.empty()) Shorten(&train_);
     const ProfileScope scope(Stage::kProducts);
@@ -305,6 +362,7 @@ class KgeProducts final : public GradientProducts {
     }
     if (!squares) return;
     squares_.resize(plan_->num_parts * size);
+    if (curvature_ != nullptr) return CurvatureSquares(input);
     directions_->Squares(train_, metric_, size, squares_.data());
   }
 
@@ -322,10 +380,11 @@ class KgeProducts final : public GradientProducts {
     }
   }
 
-  absl::Status Reference(const KgeFactorInput& input, bool score, absl::Span<double> gradient) const {
+  absl::Status Reference(const KgeFactorInput& input, KgeQuantity quantity, absl::Span<double> gradient) const {
     if (reference_ == nullptr) return absl::UnimplementedError("products that were made without a reference");
-    reference_(shape_, parameters_, {input.triples[0], input.positive, score}, options_.loss, gradient);
-    for (double& x : gradient) x *= score ? 1 : loss_scale_;
+    reference_(shape_, parameters_, {input.triples[0], input.positive, quantity, options_.rival}, options_.loss,
+               gradient);
+    for (double& x : gradient) x *= quantity == KgeQuantity::kLoss ? loss_scale_ : 1;
     return absl::OkStatus();
   }
 
@@ -338,6 +397,7 @@ class KgeProducts final : public GradientProducts {
   const KgeInfluenceOptions options_;
   ThreadPool* const pool_;
   const KgeReference reference_;
+  const KgeTarget of_tests_, of_train_;
   std::vector<ProductPart> parts_;
   std::optional<KgePartPlan> plan_;
   GradientFactorizer<T> factorizer_;
@@ -350,49 +410,8 @@ class KgeProducts final : public GradientProducts {
   std::vector<Tensor> test_directions_;  // [H] directions of P numbers, with a preconditioner or weighted tests
   Tensor products_;
   std::vector<double> squares_;
+  std::unique_ptr<KgeCurvature> curvature_;
 };
-
-absl::Status CheckTriples(absl::string_view what, absl::Span<const Triple> triples, const KgeShape& shape) {
-  for (size_t i = 0; i < triples.size(); ++i) {
-    const Triple& triple = triples[i];
-    const auto in = [](int32_t id, int64_t n) { return id >= 0 && id < n; };
-    if (in(triple.head, shape.num_entities) && in(triple.tail, shape.num_entities) &&
-        in(triple.relation, shape.num_relations)) {
-      continue;
-    }
-    return absl::InvalidArgumentError(absl::StrCat(
-        what, " triple ", i, " is (", triple.head, ", ", triple.relation, ", ", triple.tail, "); the model knows ",
-        shape.num_entities, " entities and ", shape.num_relations, " relations, with inverses, numbered from 0"));
-  }
-  return absl::OkStatus();
-}
-
-// Returns INVALID_ARGUMENT unless the projection fits the factors.
-absl::Status CheckProjection(const KgeShape& shape, const KgeInfluenceOptions& options, bool preconditioned) {
-  if (options.projection.kind == ProjectionKind::kNone) return absl::OkStatus();
-  if (preconditioned) {
-    return absl::InvalidArgumentError(
-        "with a preconditioner gradients have no factors that could be projected: choose one of them");
-  }
-  const bool over_entities = IsOverEntities(options.loss) && options.quantity == KgeQuantity::kLoss;
-  const int64_t longest = std::max(shape.is_conve() ? shape.num_features() : 0, over_entities ? shape.num_entities : 0);
-  if (options.projection.dim < longest) return absl::OkStatus();
-  if (longest == 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a projection has no effect: gradients of ", kKgeModelNames.Name(shape.options.model), " with the loss ",
-        kKgeInfluenceLossNames.Name(options.loss), " are a few embedding rows, whose products are exact and as fast"));
-  }
-  return absl::InvalidArgumentError(absl::StrCat("a projection to ", options.projection.dim,
-                                                 " numbers has no effect: the longest factor of a gradient has ",
-                                                 longest, "; expected fewer"));
-}
-
-absl::Status CheckTensor(absl::string_view what, const Tensor& tensor, DType dtype, int64_t size) {
-  if (tensor.dtype() == dtype && tensor.num_elements() == size) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(what, " are ", tensor.num_elements(), " numbers of type ",
-                                                 DTypeName(tensor.dtype()), "; the model has ", size, " of type ",
-                                                 DTypeName(dtype)));
-}
 
 }  // namespace
 
@@ -414,31 +433,8 @@ absl::StatusOr<std::unique_ptr<GradientProducts>> MakeKgeProducts(const KgeShape
                                                                   const KgeInfluenceData& data,
                                                                   const KgeInfluenceOptions& options, ThreadPool* pool,
                                                                   KgeReference reference) {
+  RETURN_IF_ERROR(CheckKgeProducts(shape, point, data, options));
   const DType dtype = point.parameters.dtype();
-  if (dtype != DType::kF32 && dtype != DType::kF64) {
-    return absl::InvalidArgumentError(absl::StrCat("parameters are ", DTypeName(dtype), "; expected F32 or F64"));
-  }
-  RETURN_IF_ERROR(CheckKgeInfluenceOptions(options, dtype));
-  RETURN_IF_ERROR(CheckProjection(shape, options, point.preconditioner.num_elements() > 0));
-  RETURN_IF_ERROR(CheckTensor("parameters", point.parameters, dtype, shape.offsets().size));
-  if (point.preconditioner.num_elements() > 0) {
-    RETURN_IF_ERROR(CheckTensor("preconditioners", point.preconditioner, dtype, shape.offsets().size));
-  }
-  if (point.loss_weight.size() > 1 ||
-      (point.loss_weight.size() == 1 && !(point.loss_weight[0] >= 0 && std::isfinite(point.loss_weight[0])))) {
-    return absl::InvalidArgumentError(absl::StrCat("an embedding's loss has one term, whose weight is at least 0; got ",
-                                                   point.loss_weight.size(), " weights, the first ",
-                                                   point.loss_weight[0]));
-  }
-  RETURN_IF_ERROR(CheckTriples("training", data.train, shape));
-  RETURN_IF_ERROR(CheckTriples("test", data.tests, shape));
-  if (NeedsKnownTails(options.loss) && data.known == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("the loss ", kKgeInfluenceLossNames.Name(options.loss),
-                                                   " needs the known tails of the training triples"));
-  }
-  if (IsOverEntities(options.loss) && shape.num_entities < 2) {
-    return absl::InvalidArgumentError("a loss over entities needs at least 2 of them");
-  }
   std::unique_ptr<GradientProducts> products;
   if (dtype == DType::kF64) {
     products = std::make_unique<KgeProducts<double>>(shape, point, data, options, pool, reference);

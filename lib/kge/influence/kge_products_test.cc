@@ -200,12 +200,16 @@ TEST_P(KgeProductsTest, AreThoseOfGradientsForEveryLoss) {
   Problem problem(GetParam());
   problem.point.loss_weight = {0.7};
   for (const KgeInfluenceLoss loss : kLosses) {
-    for (const KgeQuantity quantity : {KgeQuantity::kLoss, KgeQuantity::kScore}) {
+    for (const KgeQuantity quantity :
+         {KgeQuantity::kLoss, KgeQuantity::kScore, KgeQuantity::kMargin, KgeQuantity::kDifference}) {
       SCOPED_TRACE(absl::StrCat(kKgeInfluenceLossNames.Name(loss), " ", kKgeQuantityNames.Name(quantity)));
       problem.options.loss = loss;
       problem.options.quantity = quantity;
+      problem.options.rival = quantity == KgeQuantity::kDifference ? 4 : -1;
+      problem.options.by_triple = NeedsKnownTails(loss) && quantity != KgeQuantity::kLoss;
       ExpectDefinition(problem);
     }
+    problem.options.by_triple = false;
   }
 }
 

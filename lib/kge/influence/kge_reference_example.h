@@ -17,8 +17,10 @@ namespace rutile {
 // One example whose gradient a reference computes.
 struct KgeReferenceExample {
   Triple triple;
-  absl::Span<const int32_t> positive;  // true tails, ascending; for losses over entities only
-  bool score = false;                  // differentiate the score, not the loss
+  absl::Span<const int32_t> positive;  // true tails, ascending; for losses over entities and margins
+  // What is differentiated. Of a margin, the true tails do not count.
+  KgeQuantity quantity = KgeQuantity::kLoss;
+  int32_t rival = -1;  // of a difference
 };
 
 // Computes the gradient of one triple's loss by definition. Overwrites gradient [P].
