@@ -3,6 +3,7 @@
 #include <gflags/gflags.h>
 
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -10,26 +11,19 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "lib/base/status_macros.h"
-#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 
 DEFINE_string(
     damping, "auto",
-    "Structures, of the Gauss-Newton matrix: trace:C (C times the mean of its diagonal), a number above 0, or "
-    "auto: what the run itself damps with, Adam's sqrt(v) over the sum of learning rates (sgd: 1 over it); "
-    "trace:0.1 where that is unknown.");
+    "Of the Gauss-Newton matrix: trace:C (C times the mean of its diagonal), a number above 0, or auto: what the run "
+    "itself damps with, Adam's sqrt(v) over the sum of learning rates (sgd: 1 over it); where that is unknown, "
+    "trace:0.1 for structures and trace:1 for triples.");
 DEFINE_string(
     probes, "auto",
-    "Structures, of the Gauss-Newton matrix: random combinations of the outputs of each structure, 1 to 1000; "
-    "all: each output by itself; auto: all up to 30000 outputs in all, else 8.");
+    "Of the Gauss-Newton matrix: random combinations of the outputs of each structure, or of the scores of each query "
+    "(head, relation), 1 to 1000; all: each by itself; auto: all up to 30000 outputs, or 4 million scores, else 8.");
 
 namespace rutile {
-namespace {
-
-const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
-
-}  // namespace
-
 std::string CurvatureFlags::Text() const {
   if (from_run) return "auto";
   return trace > 0 ? absl::StrCat("trace:", trace) : absl::StrCat(constant);
@@ -59,6 +53,20 @@ absl::StatusOr<CurvatureFlags> CurvatureFromFlags(const TracinFlags& flags) {
         absl::StrCat("--probes=", FLAGS_probes, ": expected auto, all or a number from 1 to 1000"));
   }
   return result;
+}
+
+absl::StatusOr<std::vector<std::vector<double>>> DampingsOfRun(const CheckpointSet& checkpoint_set,
+                                                               const std::vector<ParameterSlice>& slices) {
+  if (checkpoint_set.are_models()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(checkpoint_set.paths[0], ": a model file does not say how its run was damped"));
+  }
+  std::vector<std::vector<double>> dampings;
+  for (const CheckpointSummary& checkpoint : checkpoint_set.checkpoints) {
+    ASSIGN_OR_RETURN(std::vector<double> damping, RunDamping(checkpoint, slices));
+    dampings.push_back(std::move(damping));
+  }
+  return dampings;
 }
 
 }  // namespace rutile

@@ -4,9 +4,12 @@
 #define RUTILE_TOOLS_TRACIN_CURVATURE_FLAGS_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lib/task/parameter_slice.h"
+#include "tools/tracin/checkpoint_set.h"
 #include "tools/tracin/tracin_flags.h"
 
 namespace rutile {
@@ -23,6 +26,10 @@ struct CurvatureFlags {
 // Reads --damping and --probes; refuses them where no matrix is made. INVALID_ARGUMENT naming flag, value and what
 // would fit.
 absl::StatusOr<CurvatureFlags> CurvatureFromFlags(const TracinFlags& flags);
+
+// Returns the damping of the run at each checkpoint, [checkpoints, P]. INVALID_ARGUMENT saying why it is unknown.
+absl::StatusOr<std::vector<std::vector<double>>> DampingsOfRun(const CheckpointSet& checkpoint_set,
+                                                               const std::vector<ParameterSlice>& slices);
 
 }  // namespace rutile
 

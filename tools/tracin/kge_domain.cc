@@ -32,18 +32,15 @@
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
+#include "tools/tracin/inverse_sums.h"
+#include "tools/tracin/kge_curvature.h"
 #include "tools/tracin/kge_data.h"
+#include "tools/tracin/kge_question.h"
 #include "tools/tracin/projection_flags.h"
 
-DECLARE_string(test_quantity);
-DEFINE_string(
-    loss, "triple",
-    "Triples: the loss whose gradients are taken: triple (softplus of minus the triple's score, TiePin's); as train "
-    "writes them, or shorter, 1-N or 1n (binary cross-entropy over all entities, all known tails true), 1-of-N or 1ofn "
-    "(its own tail true), 1vsAll or ce (softmax, its own tail), KvsAll or kvsall (softmax, all known tails); or "
-    "trained: that of the run.");
-DEFINE_bool(label_test_tails, true,
-            "Triples: with --loss=1-N or KvsAll, the tail of a test is true, though training may not have it.");
+DEFINE_bool(sum_inverse, false,
+            "Triples: the score of a training triple is that of (head, relation, tail) and of (tail, inverse relation, "
+            "head) together, as for a fact that is left out as a whole.");
 DEFINE_int32(hops, -1,
              "Triples: only training triples of which at most so many others separate head and tail from those of the "
              "test. -1: all.");
@@ -52,22 +49,6 @@ namespace rutile {
 namespace {
 
 const bool for_embeddings = FlagsAreFor(FlagDomain::kEmbeddings, __FILE__);
-
-absl::StatusOr<KgeInfluenceLoss> LossFromFlags(KgeLoss trained) {
-  if (FLAGS_loss == "trained") return TrainedInfluenceLoss(trained);
-  const absl::StatusOr<KgeInfluenceLoss> loss = kKgeInfluenceLossNames.Parse(FLAGS_loss);
-  if (loss.ok()) return loss;
-  return absl::InvalidArgumentError(absl::StrCat("--loss=", FLAGS_loss,
-                                                 ": expected triple, trained, or 1-N, 1-of-N, 1vsAll or KvsAll, as "
-                                                 "train has them (1n, 1ofn, ce, kvsall)"));
-}
-
-absl::StatusOr<KgeQuantity> QuantityFromFlags() {
-  if (FLAGS_test_quantity == "auto" || FLAGS_test_quantity == "loss") return KgeQuantity::kLoss;
-  if (FLAGS_test_quantity == "score") return KgeQuantity::kScore;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--test_quantity=", FLAGS_test_quantity, ": expected loss or score with triples"));
-}
 
 // Positions of parameters in the models, in the order of a forward pass.
 struct Place {
@@ -97,22 +78,10 @@ class KgeDomain : public InfluenceDomain {
       : flags_(flags), checkpoint_set_(checkpoint_set), data_(std::move(data)), shape_(shape), reference_(reference) {}
 
   absl::Status Start() {
-    ASSIGN_OR_RETURN(options_.loss, LossFromFlags(shape_.options.loss));
-    ASSIGN_OR_RETURN(options_.quantity, QuantityFromFlags());
-    const KgeInfluenceLoss trained = TrainedInfluenceLoss(shape_.options.loss);
-    if (options_.loss == KgeInfluenceLoss::kTriple &&
-        (trained == KgeInfluenceLoss::kCrossEntropy || trained == KgeInfluenceLoss::kKvsAll)) {
-      PrintWarning(absl::StrCat(
-          "--loss=triple takes a score for a log-odds, but the run's loss, ", kKgeLossNames.Name(shape_.options.loss),
-          ", is a softmax, which leaves open where scores begin: gradients of triples that are scored high all but "
-          "vanish, and influence is of the others; --loss=",
-          AddedToLoss().empty() ? "trained" : kKgeLossNames.Name(shape_.options.loss),
-          " takes the gradients that the run followed"));
-    }
-    RETURN_IF_ERROR(CheckAddedToLoss());
-    const bool has_labels =
-        flags_.has_tests() && NeedsKnownTails(options_.loss) && options_.quantity == KgeQuantity::kLoss;
-    options_.label_test_tails = FLAGS_label_test_tails && (has_labels || FlagGiven("label_test_tails"));
+    ASSIGN_OR_RETURN(options_, KgeQuestionFromFlags(flags_, shape_.options, data_.graph));
+    RETURN_IF_ERROR(SumInverseFromFlags());
+    ASSIGN_OR_RETURN(curvature_,
+                     KgeCurvatureChoice::Create(flags_, *checkpoint_set_, shape_, options_.loss, data_.graph));
     ASSIGN_OR_RETURN(options_.projection, ProjectionFromFlags(flags_));
     if (flags_.aggregate) {
       RETURN_IF_ERROR(
@@ -123,11 +92,13 @@ class KgeDomain : public InfluenceDomain {
                             (IsOverEntities(options_.loss) ? shape_.dim() * shape_.num_entities : 0);
     const int threads = FlagGiven("threads") || weights >= kWeightsWorthThreads ? ThreadsFromFlags() : 1;
     pool_.emplace(threads);
-    if (NeedsKnownTails(options_.loss)) {
+    if (NeedsKnown()) {
       known_ = KnownTails::Build({absl::MakeConstSpan(data_.graph.train)}, data_.graph.num_relations(),
                                  data_.graph.inverse_relations);
+    }
+    if (NeedsKnownTails(options_.loss)) {
       RETURN_IF_ERROR(CheckLabels());
-      if (has_labels) SayWhichTailsAreUnknown();
+      if (flags_.has_tests() && options_.quantity == KgeQuantity::kLoss) SayWhichTailsAreUnknown();
     }
     return CheckKgeInfluenceOptions(options_, precision_);
   }
@@ -210,15 +181,21 @@ class KgeDomain : public InfluenceDomain {
     } else {
       ASSIGN_OR_RETURN(at, ReadWeightedCheckpoint(*checkpoint_set_, index, shape_.Slices(), precision_, flags_.adam));
     }
-    return MakeKgeProducts(shape_, at, {data_.train, data_.tests, NeedsKnownTails(options_.loss) ? &known_ : nullptr},
-                           options_, &*pool_, reference_);
+    KgeInfluenceOptions options = options_;
+    options.curvature = curvature_.At(index);
+    ASSIGN_OR_RETURN(
+        std::unique_ptr<GradientProducts> products,
+        MakeKgeProducts(shape_, at,
+                        {sums_inverses() ? both_ : data_.train, data_.tests, NeedsKnown() ? &known_ : nullptr}, options,
+                        &*pool_, reference_));
+    return sums_inverses() ? SumInverses(std::move(products)) : std::move(products);
   }
 
   int64_t bytes_per_point() const override {
     int64_t numbers = 0;
     for (const ParameterSlice& slice : slices()) numbers += slice.num_elements();
     return numbers * (flags_.adam || checkpoint_set_->has_group_rates ? 2 : 1) * (precision_ == DType::kF64 ? 8 : 4) +
-           kWorkspaceBytes + (IsOverEntities(options_.loss) ? kErrorBytes : 0);
+           curvature_.bytes() + kWorkspaceBytes + (IsOverEntities(options_.loss) ? kErrorBytes : 0);
   }
 
   double tolerance() const override { return options_.bf16 ? 3e-2 : precision_ == DType::kF64 ? 1e-10 : 2e-4; }
@@ -226,7 +203,7 @@ class KgeDomain : public InfluenceDomain {
   void Describe(InfluenceDescription* description) const override {
     description->model = std::string(kKgeModelNames.Name(shape_.options.model));
     description->train_quantity = absl::StrCat("loss ", kKgeInfluenceLossNames.Name(options_.loss));
-    description->test_quantity = options_.quantity == KgeQuantity::kLoss ? description->train_quantity : "score";
+    description->test_quantity = KgeQuantityText(options_, data_.graph);
     description->train_sha256 = TrainSha256({});
     description->test_sha256 = TestSha256();
     auto& settings = description->settings;
@@ -236,9 +213,12 @@ class KgeDomain : public InfluenceDomain {
       settings["projection"] = absl::StrCat(ProjectionKindName(options_.projection.kind), " ", options_.projection.dim,
                                             " seed ", options_.projection.seed);
     }
+    curvature_.Describe(&settings);
+    if (options_.by_triple) settings["by_triple"] = "true";
+    if (sums_inverses()) settings["sum_inverse"] = "true";
     if (FLAGS_hops >= 0) settings["hops"] = absl::StrCat(FLAGS_hops);
     if (options_.label_test_tails) settings["label_test_tails"] = "true";
-    if (FLAGS_loss == "trained" || IsOverEntities(options_.loss)) {
+    if (IsOverEntities(options_.loss)) {
       settings["label_smoothing"] = absl::StrCat(shape_.options.label_smoothing);
     }
   }
@@ -263,6 +243,25 @@ class KgeDomain : public InfluenceDomain {
   }
 
  private:
+  bool sums_inverses() const { return !both_.empty(); }
+  bool NeedsKnown() const { return NeedsKnownTails(options_.loss) || options_.quantity == KgeQuantity::kMargin; }
+
+  absl::Status SumInverseFromFlags() {
+    if (!FLAGS_sum_inverse) return absl::OkStatus();
+    RETURN_IF_ERROR(RefuseFlags("with --sum_inverse, which has both examples of a triple in one score",
+                                {"inverse_examples", "normalize", "verify", "self"}));
+    if (flags_.mode == TracinMode::kSelf) {
+      return absl::InvalidArgumentError("--sum_inverse has no effect with --mode=self: leave it out");
+    }
+    if (!data_.graph.inverse_relations) {
+      return absl::InvalidArgumentError("--sum_inverse: the model has no inverse relations, and learned tails alone");
+    }
+    both_ = data_.train;
+    const auto relations = static_cast<int32_t>(data_.graph.num_relations());
+    for (const Triple& triple : data_.train) both_.push_back({triple.tail, triple.relation + relations, triple.head});
+    return absl::OkStatus();
+  }
+
   absl::Status SetRounding() {
     options_.bf16 = flags_.precision == Precision::kBf16;
     if (!options_.bf16 || HasRoundedProducts(shape_.options.model, options_.loss)) return absl::OkStatus();
@@ -275,32 +274,6 @@ class KgeDomain : public InfluenceDomain {
     options_.bf16 = false;  // the flag requests bf16 only where it is available
     PrintMessage(absl::StrCat("--use_mixed_precision: ", why, ": fp32 is used"));
     return absl::OkStatus();
-  }
-
-  // The flags that added something to the loss over scores of tails; empty if none did.
-  std::string AddedToLoss() const {
-    const KgeOptions& options = shape_.options;
-    std::vector<std::string> added;
-    if (options.regularizer != KgeRegularizer::kNone) {
-      added.push_back(absl::StrCat("--regularizer=", kKgeRegularizerNames.Name(options.regularizer),
-                                   " with a weight of ", options.regularization));
-    }
-    if (options.relation_prediction > 0) {
-      added.push_back(absl::StrCat("--relation_prediction=", options.relation_prediction));
-    }
-    return absl::StrJoin(added, " and ");
-  }
-
-  // The steps of such a run followed another gradient than that of a loss over scores of tails.
-  absl::Status CheckAddedToLoss() const {
-    if (AddedToLoss().empty()) return absl::OkStatus();
-    const KgeOptions& options = shape_.options;
-    const std::string added =
-        absl::StrCat("the run added to its loss ", AddedToLoss(), ", whose gradients scores of tails do not include");
-    if (FLAGS_loss != "trained") return WarnOrRefuse(flags_, added);
-    return absl::InvalidArgumentError(absl::StrCat("--loss=trained: ", added,
-                                                   ": give --loss=", kKgeLossNames.Name(options.loss),
-                                                   ", the loss of the run without it"));
   }
 
   // The tails that the loss takes for true are those of the run's training triples: of a part of them, true tails would
@@ -354,6 +327,8 @@ class KgeDomain : public InfluenceDomain {
   const KgeReference reference_;
   DType precision_ = DType::kF32;
   KgeInfluenceOptions options_;
+  KgeCurvatureChoice curvature_;
+  std::vector<Triple> both_;  // with --sum_inverse: triples and their inverses
   KnownTails known_;
   mutable std::optional<ThreadPool> pool_;
 };
@@ -469,7 +444,7 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags
     RETURN_IF_ERROR(RefuseFlags("with --self", {"test_split", "test_direction"}));
     RETURN_IF_ERROR(RefuseFlags("with --self of triples, whose squares are exact and as fast", {"projection_dim"}));
   }
-  if (checkpoint_set == nullptr) RETURN_IF_ERROR(RefuseFlags("with --merge", {"loss"}));
+  if (checkpoint_set == nullptr) RETURN_IF_ERROR(RefuseKgeQuestion("with --merge"));
   if (FLAGS_hops < -1) {
     return absl::InvalidArgumentError(absl::StrCat("--hops=", FLAGS_hops, ": expected 0 or more, or -1 for all"));
   }
@@ -490,7 +465,8 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags
   RETURN_IF_ERROR(CheckNoNewEntities(flags, *checkpoint_set));
   const DType own = checkpoint_set->are_models() ? model->parameters.dtype() : checkpoint_set->checkpoints[0].dtype;
   auto domain = std::make_unique<KgeDomain>(flags, checkpoint_set, std::move(data), shape, reference);
-  domain->set_precision(CheckpointPrecision(flags, own));
+  domain->set_precision(flags.gauss_newton && flags.precision == Precision::kAuto ? DType::kF64
+                                                                                  : CheckpointPrecision(flags, own));
   RETURN_IF_ERROR(domain->Start());
   return std::unique_ptr<InfluenceDomain>(std::move(domain));
 }

@@ -29,21 +29,6 @@ int64_t NumOutputs(const LossOptions& loss, const AtomicData& train, const std::
   return outputs;
 }
 
-// Returns the damping of the run at each checkpoint. INVALID_ARGUMENT saying why it is unknown.
-absl::StatusOr<std::vector<std::vector<double>>> DampingsOfRun(const CheckpointSet& checkpoint_set,
-                                                               const std::vector<ParameterSlice>& slices) {
-  if (checkpoint_set.are_models()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(checkpoint_set.paths[0], ": a model file does not say how its run was damped"));
-  }
-  std::vector<std::vector<double>> dampings;
-  for (const CheckpointSummary& checkpoint : checkpoint_set.checkpoints) {
-    ASSIGN_OR_RETURN(std::vector<double> damping, RunDamping(checkpoint, slices));
-    dampings.push_back(std::move(damping));
-  }
-  return dampings;
-}
-
 }  // namespace
 
 absl::StatusOr<PotentialCurvature> PotentialCurvature::Create(const TracinFlags& flags,

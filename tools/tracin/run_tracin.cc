@@ -38,10 +38,9 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeDomain(const ToolRun& run, 
                                                             const CheckpointSet* checkpoint_set,
                                                             const InfluenceReferences* references) {
   if (is_kge) {
-    if (flags.gauss_newton) {
+    if (flags.mode == TracinMode::kLeaveOneOut || flags.mode == TracinMode::kCurvature) {
       return absl::InvalidArgumentError(
-          "--precondition=gauss-newton, --mode=leave-one-out and --mode=curvature are for structures, and these are "
-          "triples");
+          "--mode=leave-one-out and --mode=curvature are for structures, and these are triples");
     }
     RETURN_IF_ERROR(RefuseFlagsFor(FlagDomain::kPotentials, "with triples"));
     return MakeKgeDomain(flags, checkpoint_set, references == nullptr ? nullptr : references->kge);

@@ -42,9 +42,11 @@ DEFINE_bool(merge, false,
             "Arguments are influence files: the shards of one computation become one, and the tables are written.");
 DEFINE_string(
     test_quantity, "auto",
-    "What is differentiated of a test. loss; triples also score; structures also energy (predicted, eV), "
+    "What is differentiated of a test. loss; triples also score, margin (the score less the logarithm of the sum of "
+    "exponentials of the others' that are not known) and difference:ENTITY (less the score of this tail); structures "
+    "also energy (predicted, eV), "
     "atom-force (squared error of the force on --test_atom), force-component (predicted, of --test_atom along "
-    "--test_component). auto: loss, with --precondition=gauss-newton energy.");
+    "--test_component). auto: loss; of structures with --precondition=gauss-newton energy.");
 DEFINE_string(test_indices, "", "With --mode=single: numbers of tests, from 0, with commas between. Empty: 0.");
 DEFINE_int64(max_tests, 0, "Only the first so many tests. 0: all.");
 DEFINE_int64(max_test_triples, 0, "The same as --max_tests.");
@@ -58,8 +60,8 @@ DEFINE_string(normalize, "none",
 DEFINE_string(
     precondition, "none",
     "adam: each product of two numbers of the gradients is divided by sqrt(v) + epsilon of the run's Adam, as "
-    "its steps were; gauss-newton (structures): by the curvature of the training loss, so that a score is by how much "
-    "the test's quantity changes if the structure is left out.");
+    "its steps were; gauss-newton: by the curvature of the training loss, so that a score is by how much the test's "
+    "quantity changes if the example is left out (of triples in blocks, of each row of the tables).");
 DEFINE_string(rates, "auto",
               "What each checkpoint's products are multiplied by: interval, the sum of the learning rates of the steps "
               "since the checkpoint before, for which it stands; checkpoint, the rate of its last step. auto: interval "

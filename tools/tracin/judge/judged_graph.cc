@@ -23,6 +23,7 @@
 #include "tools/common/flags/thread_flags.h"
 #include "tools/tracin/judge/judged_run.h"
 #include "tools/tracin/kge_data.h"
+#include "tools/tracin/kge_question.h"
 
 namespace rutile {
 namespace {
@@ -135,28 +136,30 @@ class JudgedGraph : public JudgedRun {
       names.push_back(absl::StrJoin(data_.Cells(data_.tests[test]), " "));
     }
     RETURN_IF_ERROR(CheckTestNames(influence, names));
-    is_score_ = description.test_quantity == "score";
     const absl::StatusOr<KgeInfluenceLoss> loss =
         kKgeInfluenceLossNames.Parse(absl::StripPrefix(description.train_quantity, "loss "));
-    if ((!is_score_ && description.test_quantity != description.train_quantity) || !loss.ok()) {
+    if (loss.ok()) question_.loss = *loss;
+    if (!loss.ok() || !ParseKgeQuantityText(description.test_quantity, data_.graph, &question_).ok()) {
       return absl::InvalidArgumentError(absl::StrCat(influence.path, ": scores of \"", description.test_quantity,
                                                      "\", a quantity that cannot be compared with retrained models"));
     }
-    loss_ = *loss;
+    loss_ = question_.loss;
     const auto label = description.settings.find("label_test_tails");
     label_test_tails_ = label != description.settings.end() && label->second == "true";
     return absl::OkStatus();
   }
 
-  int SignOfHelp() const override { return is_score_ ? -1 : 1; }
+  int SignOfHelp() const override { return question_.quantity == KgeQuantity::kLoss ? 1 : -1; }
 
   absl::StatusOr<std::vector<double>> Predict(const std::string& model) const override {
-    return Values(model, tests_, is_score_, label_test_tails_);
+    return Values(model, tests_, question_, label_test_tails_);
   }
 
   absl::StatusOr<std::vector<double>> TrainingLosses(const std::string& model, const SubsetPlan& plan) const override {
     ASSIGN_OR_RETURN(const std::vector<Triple> triples, TriplesOf(plan.path, plan.lines));
-    return Values(model, triples, /*is_score=*/false, /*label_own=*/false);
+    KgeInfluenceOptions loss;
+    loss.loss = loss_;
+    return Values(model, triples, loss, /*label_own=*/false);
   }
 
   absl::StatusOr<std::vector<uint8_t>> Akin(const SubsetPlan& plan, int64_t t) const override {
@@ -192,19 +195,19 @@ class JudgedGraph : public JudgedRun {
     return triples;
   }
 
-  absl::StatusOr<std::vector<double>> Values(const std::string& path, absl::Span<const Triple> triples, bool is_score,
-                                             bool label_own) const {
+  absl::StatusOr<std::vector<double>> Values(const std::string& path, absl::Span<const Triple> triples,
+                                             const KgeInfluenceOptions& question, bool label_own) const {
     ASSIGN_OR_RETURN(const TrainedKge model, ReadKgeModel(path));
     if (const absl::Status status = CheckSameVocabulary(model, data_.graph); !status.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message()));
     }
-    return model.parameters.dtype() == DType::kF64 ? ValuesAs<double>(model, triples, is_score, label_own)
-                                                   : ValuesAs<float>(model, triples, is_score, label_own);
+    return model.parameters.dtype() == DType::kF64 ? ValuesAs<double>(model, triples, question, label_own)
+                                                   : ValuesAs<float>(model, triples, question, label_own);
   }
 
   template <typename T>
-  absl::StatusOr<std::vector<double>> ValuesAs(const TrainedKge& model, absl::Span<const Triple> triples, bool is_score,
-                                               bool label_own) const {
+  absl::StatusOr<std::vector<double>> ValuesAs(const TrainedKge& model, absl::Span<const Triple> triples,
+                                               const KgeInfluenceOptions& question, bool label_own) const {
     const KgeScorer scorer = MakeScorer(model.shape, model.parameters, ThreadsFromFlags());
     std::vector<int32_t> heads, relations;
     for (const Triple& triple : triples) {
@@ -223,15 +226,33 @@ class JudgedGraph : public JudgedRun {
         for (int64_t k = 0; k < dim; ++k) sum += static_cast<double>(v[k]) * table.entity[e * dim + k];
         return sum;
       };
-      if (is_score || loss_ == KgeInfluenceLoss::kTriple) {
+      if (!IsOverEntities(loss_, question.quantity)) {
         const double own = score(triples[i].tail);
-        values.push_back(is_score ? own : Softplus(-own));
+        values.push_back(question.quantity == KgeQuantity::kScore ? own : Softplus(-own));
+        continue;
+      }
+      if (question.quantity == KgeQuantity::kDifference) {
+        values.push_back(score(triples[i].tail) - score(question.rival));
         continue;
       }
       for (int64_t e = 0; e < num; ++e) scores[e] = score(e);
+      if (question.quantity == KgeQuantity::kMargin) {
+        values.push_back(MarginOf(triples[i], scores));
+        continue;
+      }
       values.push_back(LossOf(model.shape.options, triples[i], scores, label_own));
     }
     return values;
+  }
+
+  // Returns the margin over entities that are not known in training (kge_influence_options.h).
+  double MarginOf(const Triple& triple, absl::Span<const double> scores) const {
+    const absl::Span<const int32_t> known = known_.Tails(triple.head, triple.relation);
+    std::vector<double> others;
+    for (int32_t e = 0; e < static_cast<int32_t>(scores.size()); ++e) {
+      if (e != triple.tail && !std::binary_search(known.begin(), known.end(), e)) others.push_back(scores[e]);
+    }
+    return scores[triple.tail] - (others.empty() ? 0 : LogSumExp(others));
   }
 
   // Returns the loss over all entities (kge_influence_options.h).
@@ -258,7 +279,8 @@ class JudgedGraph : public JudgedRun {
   const KgeData data_;
   KnownTails known_;
   std::vector<Triple> tests_;
-  bool is_score_ = false, label_test_tails_ = false;
+  bool label_test_tails_ = false;
+  KgeInfluenceOptions question_;  // quantity, loss and rival of the tests
   KgeInfluenceLoss loss_ = KgeInfluenceLoss::kTriple;
 };
 

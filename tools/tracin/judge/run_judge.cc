@@ -97,7 +97,7 @@ absl::Status Judge(const ToolRun& run, const JudgeFlags& flags) {
   const std::string model = RunDirectory(directory).last();
   ASSIGN_OR_RETURN(const std::unique_ptr<JudgedRun> judged, OpenJudgedRun(model, flags.train, flags.test));
   ASSIGN_OR_RETURN(const SubsetRuns runs, SubsetRuns::Create(directory, flags));
-  ASSIGN_OR_RETURN(const std::vector<std::string> paths, runs.InfluenceFiles(run));
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths, runs.InfluenceFiles(run, *judged));
   const bool retrains = flags.mode == JudgeMode::kRetrain;
   if (retrains && paths.size() > 1) {
     return absl::InvalidArgumentError(absl::StrCat(paths[1], ": --retrain removes by the scores of one file, and ",

@@ -95,15 +95,18 @@ std::string SubsetRuns::RunPath(int64_t subset, int64_t seed) const {
   return absl::StrFormat("%s/%s-%05d-seed-%d", flags_.directory, stem_, subset, seed);
 }
 
-absl::StatusOr<std::vector<std::string>> SubsetRuns::InfluenceFiles(const ToolRun& run) const {
+absl::StatusOr<std::vector<std::string>> SubsetRuns::InfluenceFiles(const ToolRun& run, const JudgedRun& judged) const {
   if (run.args.size() > 1) {
     RETURN_IF_ERROR(RefuseScoreFlags("with influence files after the run, which have their scores"));
     return ExpandInputs(std::vector<std::string>(run.args.begin() + 1, run.args.end()));
   }
   const RunDirectory of_run(directory_);
   std::vector<std::string> checkpoints = CheckpointsForInfluence(of_run);
-  // Curvature is that of the minimum, where the run has come nearest at its end.
-  if (AsksForCurvature() && FileExists(of_run.checkpoint())) checkpoints = {of_run.checkpoint()};
+  // Curvature is that of the minimum, where the run has come nearest at its end; of graphs, whose curvature is in
+  // blocks, the mean over checkpoints is better (docs/influence.md).
+  if (AsksForCurvature() && judged.examples() == kStructureExamples && FileExists(of_run.checkpoint())) {
+    checkpoints = {of_run.checkpoint()};
+  }
   if (checkpoints.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(directory_,
                                                    ": has no numbered checkpoints to compute influence from (train "

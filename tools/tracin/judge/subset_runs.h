@@ -12,6 +12,7 @@
 #include "lib/influence/subsets_file.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/tracin/judge/judge_flags.h"
+#include "tools/tracin/judge/judged_run.h"
 #include "tools/tracin/judge/subset_models.h"
 
 namespace rutile {
@@ -29,8 +30,8 @@ class SubsetRuns {
   std::string TablePath() const { return flags_.directory + "/" + table_; }
 
   // Returns the influence files in the arguments after the run, or computes that of the command's other flags with the
-  // run's checkpoints of epochs, or else of steps; with a curvature, with its last checkpoint alone.
-  absl::StatusOr<std::vector<std::string>> InfluenceFiles(const ToolRun& run) const;
+  // run's checkpoints of epochs, or else of steps; with a curvature of structures, with its last checkpoint alone.
+  absl::StatusOr<std::vector<std::string>> InfluenceFiles(const ToolRun& run, const JudgedRun& judged) const;
 
   // Trains what has not been trained yet, num_processes at a time.
   absl::Status Train(const SubsetPlan& plan) const;
