@@ -12,8 +12,9 @@
 // depends on (h, r) alone is computed once for all training triples of a tile that share them. Models without
 // layers have only the entity and relation rows; a relation's of RESCAL is the matrix e_h d_v^T. With a projection
 // (KgeInfluenceOptions), <a_i, a_j> and <D_i, D_j> are products of projected a_i and D_i, and are right only on
-// average. With a preconditioner or the curvature of the loss (kge_curvature.h) nothing factors: products are those with a direction of P numbers for each test,
-// computed one test at a time, and cost about as much as 2 P multiplications for each key and test.
+// average. With a preconditioner or the curvature of the loss (kge_curvature.h) nothing factors: products are those
+// with a direction of P numbers for each test, computed one test at a time, and cost about as much as 2 P
+// multiplications for each key and test. So it is for a margin or a difference, and training losses of single tails.
 //
 //   const KgeInfluenceData data = {train, tests, /*known=*/nullptr};
 //   ASSIGN_OR_RETURN(const std::unique_ptr<GradientProducts> products,
