@@ -13,6 +13,9 @@
 #include "lib/kge/influence/kge_part_plan.h"
 #include "lib/kge/layers/workspace.h"
 #include "lib/matrix/cholesky.h"
+#include "lib/matrix/factor_rounding.h"
+#include "lib/matrix/matrix_products.h"
+#include "lib/matrix/matrix_view.h"
 
 namespace rutile {
 namespace {
@@ -20,6 +23,8 @@ namespace {
 // Backward passes, and numbers of maps and of gradients of relations, that are in memory at once.
 constexpr int64_t kMostRows = 2048;
 constexpr int64_t kMostNumbers = int64_t{4} << 20;
+// Scores of probes that are in memory at once, and weights of their queries.
+constexpr int64_t kMostScores = int64_t{16} << 20;
 
 // Adds weight x x^T to the lower triangle of a matrix [n, n].
 void AddSquare(double weight, const double* x, int64_t n, double* to) {
@@ -71,7 +76,9 @@ struct KgeCurvature::Query {
 
   void FillWeights(KgeInfluenceLoss loss, std::vector<double> scores);
   template <typename T>
-  void FillProbes(int probes, uint64_t seed, int64_t number, const T* table, int64_t d, T* d_v);
+  void FillSlopes(const T* table, int64_t d, T* d_v);
+  template <typename T>
+  void FillProbes(int probes, uint64_t seed, int64_t number, T* rows);
 };
 
 KgeCurvature::KgeCurvature(const KgeShape& shape, const KgeCurvatureOptions& options)
@@ -120,17 +127,28 @@ void KgeCurvature::AddTails(const std::vector<Query>& queries, double least_weig
     AddSquare(light, queries[q].v.data(), d, rest_tail_.data());
     rest_sum_ += light;
   }
-  ForPieces(pool, n, NumPieces(n, 4 * NumWorkers(pool)), [&](int64_t begin, int64_t end, int) {
+  // Of many queries the sum over v v^T is a product of matrices.
+  std::vector<MatrixProducts<double>> products;
+  for (int w = 0; w < NumWorkers(pool); ++w) products.emplace_back(FactorRounding::kNone);
+  ForPieces(pool, n, NumPieces(n, 4 * NumWorkers(pool)), [&](int64_t begin, int64_t end, int worker) {
+    std::vector<double> rows, weighted;
     for (int64_t e = begin; e < end; ++e) {
+      rows.clear();
+      weighted.clear();
       for (size_t q = 0; q < queries.size(); ++q) {
         const double w = queries[q].weight[e];
         if (!bias_.empty()) bias_[e] += w;
         if (w < least[q]) {
           rest_[e] += w;
         } else if (w > 0) {
-          AddSquare(w, queries[q].v.data(), d, entity_.At(e));
+          rows.insert(rows.end(), queries[q].v.begin(), queries[q].v.end());
+          for (const double x : queries[q].v) weighted.push_back(w * x);
         }
       }
+      const auto count = static_cast<int64_t>(rows.size()) / d;
+      if (count == 0) continue;
+      const MatrixView<double> left = {weighted.data(), count, d, d};
+      products[worker].Multiply(left.Transposed(), {rows.data(), count, d, d}, /*add=*/true, entity_.At(e), d);
     }
   });
 }
@@ -206,30 +224,45 @@ void KgeCurvature::Query::FillWeights(KgeInfluenceLoss loss, std::vector<double>
   for (int64_t e = 0; e < n; ++e) root[e] = std::sqrt(weight[e]);
 }
 
-// Overwrites d_v [probes or N, d] with slopes by v whose squares sum to E^T W_q E, and the head's slopes. number: of
-// the query, for the signs of probes. center [d]: the mean of the table's rows, or 0.
+// Overwrites d_v [N, d] with slopes by v whose squares sum to E^T W_q E, and the head's slopes.
 template <typename T>
-void KgeCurvature::Query::FillProbes(int probes, uint64_t seed, int64_t number, const T* table, int64_t d, T* d_v) {
-  const auto n = static_cast<int64_t>(root.size());
-  std::vector<double> center(d, 0.0), row(d);
-  for (int64_t e = 0; e < static_cast<int64_t>(mean.size()); ++e) {
+void KgeCurvature::Query::FillSlopes(const T* table, int64_t d, T* d_v) {
+  std::vector<double> center(d, 0.0);
+  for (size_t e = 0; e < mean.size(); ++e) {
     for (int64_t k = 0; k < d; ++k) center[k] += mean[e] * static_cast<double>(table[e * d + k]);
   }
-  const double mean_of_head = mean.empty() ? 0 : mean[first.head];
   head_slopes.clear();
-  for (int64_t b = 0; b < (probes > 0 ? probes : n); ++b) {
-    std::fill(row.begin(), row.end(), 0.0);
-    double sum = 0, of_head = 0;
-    RandomStream random(seed, "curvature", number, b);
-    for (int64_t e = probes > 0 ? 0 : b; e < (probes > 0 ? n : b + 1); ++e) {
-      const double sign = probes == 0 || random.Next() % 2 == 0 ? 1 : -1;
-      const double factor = sign * root[e] / std::sqrt(std::max(probes, 1));
-      for (int64_t k = 0; k < d; ++k) row[k] += factor * static_cast<double>(table[e * d + k]);
-      sum += factor;
-      if (e == first.head) of_head = factor;
+  for (size_t e = 0; e < root.size(); ++e) {
+    for (int64_t k = 0; k < d; ++k) {
+      d_v[e * d + k] = static_cast<T>(root[e] * (static_cast<double>(table[e * d + k]) - center[k]));
     }
-    for (int64_t k = 0; k < d; ++k) d_v[b * d + k] = static_cast<T>(row[k] - sum * center[k]);
-    head_slopes.push_back(of_head - sum * mean_of_head);
+    const double of_head = static_cast<int32_t>(e) == first.head ? 1 : 0;
+    head_slopes.push_back(root[e] * (of_head - (mean.empty() ? 0 : mean[first.head])));
+  }
+}
+
+// Overwrites rows [probes, N] with random combinations of the y of W_q, whose squares sum to it on average, and the
+// head's slopes. number: of the query, for the signs.
+template <typename T>
+void KgeCurvature::Query::FillProbes(int probes, uint64_t seed, int64_t number, T* rows) {
+  const auto n = static_cast<int64_t>(root.size());
+  const double scale = 1 / std::sqrt(probes);
+  std::vector<double> row(n);
+  head_slopes.clear();
+  for (int b = 0; b < probes; ++b, rows += n) {
+    RandomStream random(seed, "curvature", number, b);
+    uint64_t bits = 0;
+    double sum = 0;
+    for (int64_t e = 0; e < n; ++e) {
+      if (e % 64 == 0) bits = random.Next();
+      row[e] = (bits >> (e % 64) & 1) != 0 ? scale * root[e] : -scale * root[e];
+      sum += row[e];
+    }
+    for (int64_t e = 0; e < n; ++e) {
+      if (!mean.empty()) row[e] -= sum * mean[e];
+      rows[e] = static_cast<T>(row[e]);
+    }
+    head_slopes.push_back(row[first.head]);
   }
 }
 
@@ -242,10 +275,12 @@ void KgeCurvature::AddQueries(const T* parameters, const KgeInfluenceOptions& op
   const KgePartPlan plan = PlanOfAll(shape_);
   GradientFactorizer<T> factorizer(shape_, parameters, options, /*loss_scale=*/1, pool);
   GradientFactors<T> factors;
+  MatrixProducts<T> products(FactorRounding::kNone, pool);
+  Tensor score_memory, probe_memory;
   const T* const table = parameters + at_.entity;
   const T* const bias = at_.entity_bias < 0 ? nullptr : parameters + at_.entity_bias;
   const int64_t widest = std::max(shape_.is_conve() ? shape_.num_features() : 1, shape_.relation_dim());
-  const int64_t most_rows = std::min(kMostRows, kMostNumbers / widest);
+  const int64_t most_rows = std::min({kMostRows, kMostNumbers / widest, probes_ > 0 ? kMostScores / n : kMostRows});
   size_t next = 0;
   while (next < triples.size()) {
     // The queries of a chunk, each as often as it has backward passes: they share the forward pass.
@@ -265,19 +300,25 @@ void KgeCurvature::AddQueries(const T* parameters, const KgeInfluenceOptions& op
     factorizer.FillQueries(input, &factors);
     const auto size = static_cast<int64_t>(queries.size());
     std::vector<T> d_v(size * rows_of_query * d);
+    T* const scores = Take<T>(&score_memory, size * n);
+    const MatrixView<T> entities = {table, n, d, d};
+    products.Multiply({factors.v, size, d, d}, entities.Transposed(), /*add=*/false, scores, n);
+    T* const probes = probes_ > 0 ? Take<T>(&probe_memory, size * probes_ * n) : nullptr;
     ForPieces(pool, size, 1, [&](int64_t begin, int64_t end, int) {
       for (int64_t q = begin; q < end; ++q) {
         Query& query = queries[q];
         Widen(factors.v + q * d, d, &query.v);
-        std::vector<double> scores(n, 0.0);
-        for (int64_t e = 0; e < n; ++e) {
-          for (int64_t k = 0; k < d; ++k) scores[e] += query.v[k] * static_cast<double>(table[e * d + k]);
-          if (bias != nullptr) scores[e] += static_cast<double>(bias[e]);
+        std::vector<double> own_scores(scores + q * n, scores + (q + 1) * n);
+        for (int64_t e = 0; bias != nullptr && e < n; ++e) own_scores[e] += static_cast<double>(bias[e]);
+        query.FillWeights(options.loss, std::move(own_scores));
+        if (probes_ > 0) {
+          query.FillProbes(probes_, own.seed, num_queries_ + q, probes + q * probes_ * n);
+        } else {
+          query.FillSlopes(table, d, d_v.data() + q * n * d);
         }
-        query.FillWeights(options.loss, std::move(scores));
-        query.FillProbes(probes_, own.seed, num_queries_ + q, table, d, d_v.data() + q * rows_of_query * d);
       }
     });
+    if (probes_ > 0) products.Multiply({probes, size * probes_, n, n}, entities, /*add=*/false, d_v.data(), d);
     num_queries_ += size;
     AddTails(queries, own.least_weight, pool);
     factorizer.FillSlopes(d_v.data(), plan, &factors);

@@ -364,11 +364,11 @@ TEST(KgeCurvatureTest, ProbesConvergeToAllScores) {
     const std::vector<double> all = Products(problem);
     problem.options.curvature->probes = 4;
     const double few = Difference(Products(problem), all);
-    problem.options.curvature->probes = 1600;
+    problem.options.curvature->probes = 12800;
     const double many = Difference(Products(problem), all);
     EXPECT_GT(few, 0);
-    EXPECT_LT(many, few);
-    EXPECT_LT(many, 0.05);  // the error falls as the root of their number
+    EXPECT_LT(many, 0.1 * few);
+    EXPECT_LT(many, 0.03);  // the error falls as the root of their number: 0.052 with 1600
   }
 }
 
