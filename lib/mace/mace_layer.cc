@@ -153,9 +153,9 @@ void MaceLayerSums::Readout(double* energy) {
 
 void MaceLayerSums::Forward(int64_t rows, const uint8_t* species, const MacePairs& pairs, const double* u,
                             const double* before, double* h, double* energy) {
-  CHECK_EQ(before == nullptr, t_ == 0);
   Sort(rows, species);
   if (rows == 0) return;
+  CHECK_EQ(before == nullptr, t_ == 0);
   const int max_l = model_.neighborhood.max_l;
   const int64_t width = harmonics_ * stride_, functions = (max_l + 1) * stride_;
   double* const a = a_.Take(rows * width);

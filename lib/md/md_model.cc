@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
+#include "lib/potential/model/mace_potential.h"
 #include "lib/potential/model/open_potentials.h"
 #include "lib/potential/prediction/force_predictor.h"
 #include "lib/structure/element.h"
@@ -25,6 +26,7 @@ absl::StatusOr<std::shared_ptr<const MdModel>> MdModel::Open(absl::Span<const st
   RETURN_IF_ERROR(CheckCommittee(model->potentials_, opened.names));
   if (!curvature.empty()) RETURN_IF_ERROR(model->ReadCurvatureOf(curvature, opened.names));  // of the files' bits
   for (Potential& potential : model->potentials_) {
+    if (precision == 32) RETURN_IF_ERROR(RefuseMace(potential, opened.names[0], "precision 32"));
     if (precision != 0) potential = WithPrecision(potential, precision == 32 ? DType::kF32 : DType::kF64);
   }
   for (const uint8_t element : model->potentials_[0].descriptor.species()) {

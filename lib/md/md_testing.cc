@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "lib/base/logging.h"
+#include "lib/mace/mace_file.h"
 #include "lib/structure/cell.h"
 #include "lib/structure/element.h"
 
@@ -50,7 +51,7 @@ int NeighborsOfGhosts(void* user, int atom, int* count, const int** neighbors) {
 
 std::string WriteTestPotential(const Potential& potential, const std::string& name) {
   const std::string path = absl::StrCat(::testing::TempDir(), "/", name, ".safetensors");
-  CHECK(WritePotential(path, potential).ok());
+  CHECK((potential.mace != nullptr ? WriteMace(path, *potential.mace) : WritePotential(path, potential)).ok());
   return path;
 }
 

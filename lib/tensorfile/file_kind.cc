@@ -21,6 +21,7 @@ constexpr Maker kMakers[] = {
     {"kg.known", "cache-neighbors"},
     {"kg.ranks", "evaluate"},
     {"potential", "train"},
+    {"mace", "python3 -m rutile.import_mace"},
     {"kge", "train"},
     {"checkpoint", "train"},
     {"predictions", "evaluate"},

@@ -13,6 +13,7 @@
 #include "lib/influence/subsets_file.h"
 #include "lib/kge/model/embedding_export.h"
 #include "lib/kge/model/kge_file.h"
+#include "lib/mace/mace_file.h"
 #include "lib/neighbor/neighbor_file.h"
 #include "lib/potential/influence/curvature_file.h"
 #include "lib/potential/model/potential_file.h"
@@ -79,10 +80,11 @@ std::string ExtendedXyzKeys() {
 int main() {
   std::cout << kIntroduction;
   for (const rutile::Schema* schema :
-       {&rutile::FeatureSchema(), &rutile::NeighborSchema(), &rutile::PotentialSchema(), &rutile::CheckpointSchema(),
-        &rutile::FailedBatchSchema(), &rutile::PredictionsSchema(), &rutile::TriplesSchema(), &rutile::KnownSchema(),
-        &rutile::KgeSchema(), &rutile::RanksSchema(), &rutile::EmbeddingsSchema(), &rutile::InfluenceSchema(),
-        &rutile::PartialInfluenceSchema(), &rutile::SubsetsSchema(), &rutile::CurvatureSchema()}) {
+       {&rutile::FeatureSchema(), &rutile::NeighborSchema(), &rutile::PotentialSchema(), &rutile::MaceSchema(),
+        &rutile::CheckpointSchema(), &rutile::FailedBatchSchema(), &rutile::PredictionsSchema(),
+        &rutile::TriplesSchema(), &rutile::KnownSchema(), &rutile::KgeSchema(), &rutile::RanksSchema(),
+        &rutile::EmbeddingsSchema(), &rutile::InfluenceSchema(), &rutile::PartialInfluenceSchema(),
+        &rutile::SubsetsSchema(), &rutile::CurvatureSchema()}) {
     std::cout << rutile::SchemaToMarkdown(*schema);
   }
   std::cout << ExtendedXyzKeys();

@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "lib/base/status_macros.h"
 #include "lib/potential/model/aenet/aenet_file.h"
+#include "lib/potential/model/mace_potential.h"
 #include "lib/structure/element.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
@@ -50,6 +51,7 @@ absl::Status ExportToAenet(const ToolRun& run, const Models& models) {
     return absl::InvalidArgumentError(
         absl::StrCat("--export_aenet needs a model and nothing else, found ", run.args.size(), " arguments"));
   }
+  RETURN_IF_ERROR(RefuseMace(models.potentials[0], models.names[0], "--export_aenet"));
   if (models.potentials.size() > 1) {
     return absl::InvalidArgumentError("--export_aenet writes one model: export the members of a committee one by one");
   }

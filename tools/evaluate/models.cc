@@ -10,6 +10,7 @@
 #include "lib/file/file.h"
 #include "lib/file/input_files.h"
 #include "lib/influence/subsets_file.h"
+#include "lib/mace/mace_model.h"
 #include "lib/potential/model/open_potentials.h"
 #include "lib/potential/model/pair_repulsion.h"
 #include "lib/potential/prediction/force_predictor.h"
@@ -147,6 +148,12 @@ std::vector<std::pair<std::string, std::string>> ModelFacts(const Models& models
   }
   for (size_t m = 0; m < models.potentials.size(); ++m) {
     const Potential& p = models.potentials[m];
+    if (p.mace != nullptr) {
+      facts.emplace_back(models.potentials.size() > 1 ? absl::StrCat("network ", m + 1) : "network",
+                         absl::StrFormat("MACE of mace-torch, %d channels, %d layer%s, F64", p.mace->channels,
+                                         p.mace->layers.size(), p.mace->has_messages() ? "s" : ""));
+      continue;
+    }
     std::string network = absl::StrCat(p.shape.num_features, "-", absl::StrJoin(p.shape.hidden, "-"),
                                        p.shape.hidden.empty() ? "1, " : "-1, ",
                                        kActivationNames.Name(p.shape.activation), ", one for each species, ",

@@ -17,6 +17,7 @@
 #include "lib/file/input_files.h"
 #include "lib/machine/memory.h"
 #include "lib/machine/parallel_for.h"
+#include "lib/potential/model/mace_potential.h"
 #include "lib/potential/model/task_options.h"
 #include "lib/potential/prediction/predict_inputs.h"
 #include "lib/structure/extxyz/extxyz_writer.h"
@@ -117,6 +118,7 @@ absl::StatusOr<std::unique_ptr<Selection>> Selection::FromFlags(const Models& mo
       return absl::InvalidArgumentError(
           absl::StrCat("--select_by=outside: ", models.names[0], " does not store the range of its training features"));
     case SelectionRule::kFarthest:
+      RETURN_IF_ERROR(RefuseMace(models.potentials[0], models.names[0], "--select_by=farthest"));
       selection->formulas_ = std::make_unique<GradientFormulas>(models.potentials[0], LossOptions(), TermWeights(),
                                                                 AngularMethod::kMoments);
       if (!models.potentials[0].descriptor.is_chebyshev()) {

@@ -9,6 +9,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/evaluation/deviation_check.h"
 #include "lib/file/sha256.h"
+#include "lib/potential/model/mace_potential.h"
 #include "lib/potential/model/task_options.h"
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/flag_domain.h"
@@ -36,6 +37,9 @@ absl::StatusOr<std::unique_ptr<Uncertainty>> Uncertainty::FromFlags(const Models
   if (FLAGS_uncertainty.empty()) {
     RETURN_IF_ERROR(RefuseFlags("without --uncertainty", {"uncertainty_of"}));
     return nullptr;
+  }
+  for (size_t m = 0; m < models.potentials.size(); ++m) {
+    RETURN_IF_ERROR(RefuseMace(models.potentials[m], models.names[m], "--uncertainty"));
   }
   UncertaintyOptions options;
   options.atoms = FLAGS_uncertainty_of == "atoms" || FLAGS_uncertainty_of == "all";

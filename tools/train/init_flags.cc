@@ -13,6 +13,7 @@
 #include "lib/file/file.h"
 #include "lib/file/sha256.h"
 #include "lib/network/network_shape.h"
+#include "lib/potential/model/mace_potential.h"
 #include "lib/potential/model/open_potentials.h"
 #include "lib/potential/model/transfer.h"
 #include "lib/potential/model/zbl_options.h"
@@ -50,6 +51,7 @@ absl::StatusOr<std::optional<Potential>> InitialModelFromFlags(const TrainerOpti
         absl::StrCat("--init_from=", FLAGS_init_from, ": expected one model, found ", opened.potentials.size()));
   }
   Potential model = std::move(opened.potentials[0]);
+  RETURN_IF_ERROR(RefuseMace(model, FLAGS_init_from, "--init_from"));
   const NetworkShape& shape = model.shape;
   if ((FlagGiven("hidden") && task->hidden != shape.hidden) ||
       (FlagGiven("activation") && task->activation != shape.activation)) {

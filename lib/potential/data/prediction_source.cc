@@ -121,7 +121,7 @@ absl::StatusOr<std::unique_ptr<PredictionSource>> PredictionSource::Open(const s
   }
   ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(path));
   ASSIGN_OR_RETURN(const FileKind kind, GetFileKind(file));
-  if (kind.name == "potential") {
+  if (kind.name == "potential" || kind.name == "mace") {
     return absl::InvalidArgumentError(absl::StrCat(
         path,
         ": is a model, not data; several models are one argument: MODEL,MODEL or a quoted 'run/*/best.safetensors'"));

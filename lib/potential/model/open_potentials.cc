@@ -11,8 +11,10 @@
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/file.h"
+#include "lib/mace/mace_file.h"
 #include "lib/potential/model/aenet/aenet_file.h"
 #include "lib/potential/model/aenet/aenet_network.h"
+#include "lib/potential/model/mace_potential.h"
 #include "lib/structure/element.h"
 #include "lib/tensorfile/tensor_reader.h"
 
@@ -43,7 +45,9 @@ constexpr OtherFile kOtherFiles[] = {
     {"", ".mtp", "a potential of MLIP (MTP)", kTrain},
     {"", ".almtp", "a potential of MLIP (MTP)", kTrain},
     {"", ".cfg", "structures or settings of MLIP (MTP)", "convert the structures to extended XYZ, and train on them"},
-    {"", ".model", "a model of MACE", kTrain},
+    {"", ".model", "a model of MACE",
+     "python3 -m rutile.import_mace writes one of scalar messages as a file for rutile; train a model in place of "
+     "others"},
     {"", ".pth", "a model of NequIP, Allegro or PyTorch", kTrain},
     {"", ".pt", "a model of PyTorch", kTrain},
     {"", ".pt2", "a model of NequIP, Allegro or PyTorch", kTrain},
@@ -65,6 +69,20 @@ absl::StatusOr<bool> IsAenetNetwork(const std::string& path) {
   if (!IsRegularFile(path) || LooksLikeTensorFile(path)) return false;
   ASSIGN_OR_RETURN(const FileContents contents, FileContents::Open(path));
   return LooksLikeAenetNetwork(contents.data());
+}
+
+// A pipe, which can be read once, is left to ReadPotential.
+absl::StatusOr<bool> IsMace(const std::string& path) {
+  if (!IsRegularFile(path) || !LooksLikeTensorFile(path)) return false;
+  ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(path));
+  return IsMaceFile(file);
+}
+
+absl::StatusOr<Potential> OpenOne(const std::string& path) {
+  ASSIGN_OR_RETURN(const bool is_mace, IsMace(path));
+  if (!is_mace) return ReadPotential(path);
+  ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
+  return MacePotential(file);
 }
 
 // Networks of aenet on the way to a potential.
@@ -154,7 +172,7 @@ absl::StatusOr<OpenedPotentials> OpenPotentials(absl::Span<const std::string> pa
       continue;
     }
     if (!networks.empty()) return networks.Incomplete();
-    ASSIGN_OR_RETURN(Potential potential, ReadPotential(path));
+    ASSIGN_OR_RETURN(Potential potential, OpenOne(path));
     opened.potentials.push_back(std::move(potential));
     opened.names.push_back(path);
   }

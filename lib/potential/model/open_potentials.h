@@ -1,4 +1,5 @@
-// Opens potentials for use: model files of train, and networks of aenet, of which those of all species make one model.
+// Opens potentials for use: model files of train, MACE models of mace-torch that rutile.import_mace wrote, and networks
+// of aenet, of which those of all species make one model.
 // Files of other programs are refused by name.
 
 #ifndef RUTILE_LIB_POTENTIAL_MODEL_OPEN_POTENTIALS_H_
@@ -20,10 +21,10 @@ struct OpenedPotentials {
   std::vector<std::string> names;  // of each potential: its path, or those of its species separated by commas
 };
 
-// Each path is a file of kind potential/1 or 2, which is a potential, or a network of aenet (aenet_file.h, told by its
-// bytes). Networks of aenet that follow each other make a potential as soon as each species of the first has one; then
-// the next potential begins. NOT_FOUND, or INVALID_ARGUMENT: the errors of ReadPotential, ParseAenet and FromAenet, and
-// a species that is missing, or there twice.
+// Each path is a file of kind potential/1 or 2 or mace/1, which is a potential, or a network of aenet (aenet_file.h,
+// told by its bytes). Networks of aenet that follow each other make a potential as soon as each species of the first
+// has one; then the next potential begins. NOT_FOUND, or INVALID_ARGUMENT: the errors of ReadPotential, DecodeMace,
+// ParseAenet and FromAenet, and a species that is missing, or there twice.
 absl::StatusOr<OpenedPotentials> OpenPotentials(absl::Span<const std::string> paths);
 
 // INVALID_ARGUMENT if the file is, by its content or its name, a file of another program that its users take for a

@@ -8,7 +8,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/file/file.h"
+#include "lib/mace/mace_file.h"
+#include "lib/mace/mace_testing.h"
 #include "lib/potential/model/aenet/aenet_file.h"
+#include "lib/potential/model/mace_potential.h"
 #include "lib/potential/model/potential_testing.h"
 #include "lib/testing/error_names.h"
 
@@ -107,6 +110,26 @@ TEST_F(OpenPotentialsTest, RefusesFilesOfOtherProgramsByName) {
     EXPECT_THAT(OpenPotentials({Path(c[0])}), ErrorNames(kInvalid, facts)) << c[0];
   }
   EXPECT_THAT(OpenPotentials({Path("none.nn")}), ErrorNames(absl::StatusCode::kNotFound, {Path("none.nn")}));
+}
+
+TEST_F(OpenPotentialsTest, MaceModelsAreOpenedForUseAlone) {
+  const std::string path = Path("mace.safetensors");
+  const MaceModel model = RandomMace({{8, 1}, 3, 4, 2, 4, 2, false}, 1);
+  ASSERT_TRUE(WriteMace(path, model).ok());
+  const OpenedPotentials opened = OpenPotentials({path, Path("a/best.safetensors")}).value();
+  ASSERT_EQ(opened.potentials.size(), 2);
+  ASSERT_NE(opened.potentials[0].mace, nullptr);
+  EXPECT_EQ(opened.potentials[1].mace, nullptr);
+  EXPECT_THAT(opened.potentials[0].descriptor.species(), ElementsAre(8, 1));
+  EXPECT_EQ(opened.potentials[0].descriptor.cutoff(), 3);
+  EXPECT_EQ(opened.potentials[0].atomic_energies, model.atomic_energies);
+  EXPECT_EQ(opened.potentials[0].shape.moments.messages, 4);
+  EXPECT_EQ(opened.potentials[0].metadata.at("kind"), "mace/1");
+  // Programs that train, continue or explain need their own models.
+  EXPECT_THAT(ReadPotential(path).status(), ErrorNames(kInvalid, {path, "MACE", "mace-torch", "evaluate"}));
+  EXPECT_THAT(RefuseMace(opened.potentials[0], path, "--init_from"),
+              ErrorNames(kInvalid, {path, "--init_from", "MACE"}));
+  EXPECT_TRUE(RefuseMace(opened.potentials[1], "a", "--init_from").ok());
 }
 
 }  // namespace

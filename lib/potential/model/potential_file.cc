@@ -12,6 +12,8 @@
 #include "lib/base/all_finite.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/mace/mace_file.h"
+#include "lib/potential/model/mace_potential.h"
 #include "lib/potential/model/open_potentials.h"
 #include "lib/structure/element.h"
 #include "lib/tensorfile/tensor_header.h"
@@ -310,6 +312,7 @@ std::vector<ParameterSlice> NetworkSlices(const DescriptorOptions& descriptor, c
 
 absl::Status WritePotential(absl::string_view path, const Potential& potential) {
   const NetworkShape& shape = potential.shape;
+  CHECK(potential.mace == nullptr) << "WriteMace writes MACE models";
   CHECK_EQ(potential.parameters.num_elements(), shape.num_parameters());
   CHECK_EQ(static_cast<int>(potential.atomic_energies.size()), shape.num_species);
   const std::vector<int64_t> by_feature = {shape.num_species, shape.num_features};
@@ -351,6 +354,7 @@ absl::StatusOr<Potential> ReadPotential(absl::string_view path) {
   const ProfileScope scope(Stage::kRead);
   RETURN_IF_ERROR(RefuseOtherPrograms(path));
   ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
+  if (IsMaceFile(file)) return MaceInPlaceOfOurs(path);
   RETURN_IF_ERROR(CheckSchema(SchemaFor(file), file).status());
   absl::StatusOr<Potential> potential = Decode(file);
   if (!potential.ok()) return absl::InvalidArgumentError(absl::StrCat(path, ": ", potential.status().message()));

@@ -12,6 +12,7 @@
 #ifndef RUTILE_LIB_POTENTIAL_MODEL_POTENTIAL_FILE_H_
 #define RUTILE_LIB_POTENTIAL_MODEL_POTENTIAL_FILE_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@
 
 namespace rutile {
 
+struct MaceModel;  // lib/mace/mace_model.h
+
 // A potential. Its energy in eV is the sum over atoms of network((G - mean) * scale) / energy_scaling.scale +
 // energy_scaling.shift + atomic energy, and the repulsion of pairs. In a many-body potential (shape.has_moments()) the
 // features G are moments of the atom's neighborhood, and the network is that of lib/many_body.
@@ -42,6 +45,9 @@ struct Potential {
   RepulsionRadii repulsion;             // of pairs, which is added; empty for none
   Tensor parameters;                    // flat [shape.num_parameters()], F32 or F64, in the order of NetworkShape
   Metadata metadata;                    // from the file: provenance, epoch, validation loss
+  // Not null if this is a MACE model of mace-torch (mace_potential.h). Then the descriptor says which species and which
+  // neighbors it has, atomic_energies are its own, shape has its channels and messages, and all else is empty.
+  std::shared_ptr<const MaceModel> mace;
 };
 
 // Of potential/1, which programs that know no repulsion read, too. A potential with a repulsion has the same tensors
@@ -64,7 +70,7 @@ std::vector<ParameterSlice> NetworkSlices(const DescriptorOptions& descriptor, c
 absl::Status WritePotential(absl::string_view path, const Potential& potential);
 
 // Reads the file. NOT_FOUND, or INVALID_ARGUMENT naming file, tensor and rule, or the program whose file it is
-// (RefuseOtherPrograms). OpenPotentials reads networks of aenet as well.
+// (RefuseOtherPrograms). OpenPotentials reads networks of aenet and MACE models as well.
 absl::StatusOr<Potential> ReadPotential(absl::string_view path);
 
 }  // namespace rutile

@@ -12,6 +12,7 @@
 #include "lib/potential/model/atom_networks.h"
 #include "lib/potential/model/extrapolation.h"
 #include "lib/potential/model/pair_repulsion.h"
+#include "lib/potential/prediction/force_predictor_impl.h"
 #include "lib/structure/cell.h"
 #include "lib/tensorfile/tensor_of_doubles.h"
 
@@ -20,6 +21,11 @@ namespace rutile {
 absl::Status CheckCommittee(absl::Span<const Potential> models, absl::Span<const std::string> names) {
   CHECK_EQ(models.size(), names.size());
   for (size_t m = 1; m < models.size(); ++m) {
+    if ((models[m].mace == nullptr) != (models[0].mace == nullptr)) {
+      const size_t mace = models[m].mace == nullptr ? 0 : m;
+      return absl::InvalidArgumentError(absl::StrCat(names[mace], ": is a MACE model of mace-torch, but ",
+                                                     names[m - mace], " is one of train; a committee is of one kind"));
+    }
     if (models[m].descriptor == models[0].descriptor) continue;
     return absl::InvalidArgumentError(absl::StrCat(names[m], ": has the descriptor ", models[m].descriptor.ToJson(),
                                                    ", but ", names[0], " has ", models[0].descriptor.ToJson(),
@@ -38,28 +44,10 @@ Potential WithPrecision(const Potential& potential, DType dtype) {
   CHECK(dtype == DType::kF32 || dtype == DType::kF64);
   Potential result = potential;
   if (potential.parameters.dtype() == dtype) return result;
+  CHECK(potential.mace == nullptr) << "MACE models compute in double precision";
   result.parameters = TensorOfDoubles(dtype, potential.parameters.ToDoubles());
   return result;
 }
-
-class ForcePredictor::Impl {
- public:
-  virtual ~Impl() = default;
-  virtual double cutoff() const = 0;
-  virtual bool needs_geometry() const = 0;
-  virtual void Predict(const StructureGeometry& geometry, const std::array<bool, 3>& pbc, bool forces,
-                       AtomicPrediction* prediction) = 0;
-  virtual absl::Status PredictCenters(const StructureGeometry& geometry, int64_t num_centers, bool forces,
-                                      AtomicPrediction* prediction, Matrix3* virial, absl::Span<double> atom_virial,
-                                      MessageExchange* exchange) = 0;
-  virtual int num_messages() const = 0;
-  virtual absl::Span<const double> member_energies() const = 0;
-  virtual void MemberForces(int m, absl::Span<double> forces) const = 0;
-  virtual void PredictFromFeatures(absl::Span<const float> features, absl::Span<const uint8_t> species,
-                                   AtomicPrediction* prediction) = 0;
-  virtual void PredictFromFeatures(absl::Span<const double> features, absl::Span<const uint8_t> species,
-                                   AtomicPrediction* prediction) = 0;
-};
 
 template <typename T>
 class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
@@ -118,7 +106,7 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
     Matrix3 strain_gradient = {};
     PredictAll<T>(&geometry, features_, geometry.species, num_centers, forces,
                   virial != nullptr ? &strain_gradient : nullptr, atom_virial, prediction);
-    if (virial != nullptr) *virial = Symmetric(strain_gradient);
+    if (virial != nullptr) *virial = SymmetricStrain(strain_gradient);
     return absl::OkStatus();
   }
 
@@ -143,17 +131,6 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
   }
 
  private:
-  // Makes dE/d(strain) symmetric, which only changes rounding, as the energy of an atom does not change under rotation.
-  static Matrix3 Symmetric(const Matrix3& strain_gradient) {
-    Matrix3 symmetric;
-    for (int a = 0; a < 3; ++a) {
-      for (int b = 0; b < 3; ++b) {
-        symmetric[3 * a + b] = 0.5 * (strain_gradient[3 * a + b] + strain_gradient[3 * b + a]);
-      }
-    }
-    return symmetric;
-  }
-
   // Predicts energies of the first num_centers atoms and, with forces, derivatives after derivatives_->Features of
   // the atoms that all_features [R, F] are of: these centers, or more of which the others send messages. geometry: null
   // where only features are known, which no member with a repulsion allows. strain_gradient: the mean over members is
@@ -221,41 +198,14 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
       }
       for (size_t k = 0; k < atom_virial.size(); ++k) atom_virial[k] += repelled_.atom_virial[k] / num_models;
     }
-    MeanEnergy(prediction);
+    SetMeanEnergy(energies_, prediction);
     prediction->force.clear();
     prediction->force_spread.clear();
-    if (forces) MeanForces(num_atoms, prediction);
+    if (forces) SetMeanForces(forces_, num_atoms, prediction);
     prediction->outside.clear();
     if (extrapolation_.empty()) return;
     prediction->outside.assign(num_centers, 0);
     for (const Extrapolation& e : extrapolation_) e.Mark(features, species, absl::MakeSpan(prediction->outside));
-  }
-
-  void MeanEnergy(AtomicPrediction* prediction) const {
-    double sum = 0, square = 0;
-    for (const double energy : energies_) sum += energy;
-    const double mean = sum / energies_.size();
-    for (const double energy : energies_) square += (energy - mean) * (energy - mean);
-    prediction->energy = mean;
-    prediction->energy_spread = std::sqrt(square / energies_.size());
-  }
-
-  void MeanForces(int64_t num_atoms, AtomicPrediction* prediction) const {
-    const double num_models = static_cast<double>(forces_.size());
-    prediction->force.assign(3 * num_atoms, 0.0);
-    for (const std::vector<double>& force : forces_) {
-      for (int64_t c = 0; c < 3 * num_atoms; ++c) prediction->force[c] += force[c];
-    }
-    if (forces_.size() == 1) return;
-    for (double& f : prediction->force) f /= num_models;
-    prediction->force_spread.assign(num_atoms, 0.0);
-    for (const std::vector<double>& force : forces_) {
-      for (int64_t c = 0; c < 3 * num_atoms; ++c) {
-        const double d = force[c] - prediction->force[c];
-        prediction->force_spread[c / 3] += d * d;
-      }
-    }
-    for (double& s : prediction->force_spread) s = std::sqrt(s / num_models);
   }
 
   const int num_features_;
@@ -277,7 +227,9 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
 
 ForcePredictor::ForcePredictor(absl::Span<const Potential> models) {
   CHECK(!models.empty());
-  if (CommitteePrecision(models) == DType::kF32) {
+  if (models[0].mace != nullptr) {
+    impl_ = MakeMaceImpl(models);
+  } else if (CommitteePrecision(models) == DType::kF32) {
     impl_ = std::make_unique<TypedImpl<float>>(models);
   } else {
     impl_ = std::make_unique<TypedImpl<double>>(models);

@@ -40,14 +40,15 @@ struct AtomicPrediction {
   std::vector<uint8_t> outside;  // [N] 1 if a feature lies outside the training range; empty if no model has a range
 };
 
-// OK if the models can form a committee. INVALID_ARGUMENT naming the first model whose descriptor differs from that of
-// model 0. names: those of the files, for the message.
+// OK if the models can form a committee. INVALID_ARGUMENT naming the first model whose descriptor or kind differs from
+// that of model 0. names: those of the files, for the message.
 absl::Status CheckCommittee(absl::Span<const Potential> models, absl::Span<const std::string> names);
 
 // Returns the type that a committee computes in: F32 if all models have such parameters, else F64.
 DType CommitteePrecision(absl::Span<const Potential> models);
 
-// Returns the potential with parameters of another type (F32 or F64).
+// Returns the potential with parameters of another type (F32 or F64); CHECK-fails if it is a MACE model and the type
+// F32.
 Potential WithPrecision(const Potential& potential, DType dtype);
 
 // Predicts with one potential or a committee, in CommitteePrecision. One thread at a time may use an object; memory
@@ -102,6 +103,9 @@ class ForcePredictor {
   class Impl;
   template <typename T>
   class TypedImpl;
+  class MaceImpl;
+  // Of potentials that are MACE models (mace_predictor.cc).
+  static std::unique_ptr<Impl> MakeMaceImpl(absl::Span<const Potential> models);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/descriptor/descriptor_cost.h"
+#include "lib/mace/mace_model.h"
 #include "lib/machine/parallel_for.h"
 #include "lib/machine/read_ahead.h"
 #include "lib/neighbor/neighbor_list.h"
@@ -212,6 +213,12 @@ class Pipeline {
   }
 
   void Count(const ProfileScope& scope, int64_t atoms, int64_t pairs) const {
+    if (model_.mace != nullptr) {
+      scope.Add(Counter::kAtoms, atoms);
+      scope.Add(Counter::kPairs, pairs);
+      scope.Add(Counter::kFlop, num_models_ * MaceFlop(*model_.mace, atoms, pairs, options_.forces));
+      return;
+    }
     int64_t network = network_cost_.forward, flop = descriptor_cost_.Features(atoms, pairs);
     if (options_.forces) {
       network += network_cost_.input_gradients;
@@ -249,10 +256,10 @@ class Pipeline {
 absl::StatusOr<std::vector<StructurePrediction>> PredictInputs(absl::Span<const Potential> models,
                                                                absl::Span<const std::string> inputs,
                                                                const PredictOptions& options) {
-  const bool repels =
-      std::any_of(models.begin(), models.end(), [](const Potential& m) { return !m.repulsion.empty(); });
+  const bool needs_geometry = std::any_of(models.begin(), models.end(),
+                                          [](const Potential& m) { return !m.repulsion.empty() || m.mace != nullptr; });
   ASSIGN_OR_RETURN(const std::vector<std::string> once,
-                   InputsOnce(inputs, models[0].descriptor, options.forces || repels || options.on_geometry));
+                   InputsOnce(inputs, models[0].descriptor, options.forces || needs_geometry || options.on_geometry));
   ChunkReader reader(models[0].descriptor, once, options);
   Pipeline pipeline(models, options);
   std::vector<StructurePrediction> predictions;
