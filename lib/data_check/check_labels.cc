@@ -49,6 +49,45 @@ void CheckOneKey(absl::Span<const FrameFacts> frames, absl::string_view what, ab
                        {}});
 }
 
+constexpr char kAcrossRemedy[] =
+    "errors on one set are of structures that the other knows: remove them, or name whole sets (--validation_data, "
+    "--validation_key and so on)";
+
+// Structures that repeat an earlier one.
+struct Repeats {
+  std::map<int64_t, int64_t> original;  // of each copy: the first such structure, or the first in another part
+  std::vector<int64_t> copies, across, contradicting;
+};
+
+Repeats FindRepeats(absl::Span<const FrameFacts> frames) {
+  Repeats repeats;
+  std::map<uint64_t, std::vector<int64_t>> earlier;  // by geometry, the first of each part
+  for (int64_t f = 0; f < static_cast<int64_t>(frames.size()); ++f) {
+    const FrameFacts& frame = frames[f];
+    std::vector<int64_t>& known = earlier[frame.geometry];
+    const auto other =
+        std::find_if(known.begin(), known.end(), [&](int64_t of) { return frames[of].part != frame.part; });
+    if (!known.empty()) {
+      repeats.copies.push_back(f);
+      if (other != known.end()) repeats.across.push_back(f);
+      const int64_t original = repeats.original[f] = other != known.end() ? *other : known[0];
+      if (frame.energy.has_value() && frames[original].energy.has_value() &&
+          std::abs(frame.energy_per_atom() - frames[original].energy_per_atom()) > kSameEnergy) {
+        repeats.contradicting.push_back(f);
+      }
+    }
+    if (std::none_of(known.begin(), known.end(), [&](int64_t of) { return frames[of].part == frame.part; })) {
+      known.push_back(f);
+    }
+  }
+  return repeats;
+}
+
+// Returns "a.xyz#7 (test) repeats a.xyz#1 (training)".
+std::string OneRepeat(absl::Span<const FrameFacts> frames, const Repeats& repeats, int64_t copy) {
+  return absl::StrCat(NamesOf(frames, {&copy, 1}), " repeats ", NamesOf(frames, {&repeats.original.at(copy), 1}));
+}
+
 }  // namespace
 
 std::string NamesOf(absl::Span<const FrameFacts> frames, absl::Span<const int64_t> indices) {
@@ -91,40 +130,35 @@ void CheckKeys(absl::Span<const FrameFacts> frames, std::vector<DataFinding>* fi
 }
 
 void CheckDuplicates(absl::Span<const FrameFacts> frames, std::vector<DataFinding>* findings) {
-  std::map<uint64_t, int64_t> first;
-  std::vector<int64_t> copies, across, contradicting;
-  for (int64_t f = 0; f < static_cast<int64_t>(frames.size()); ++f) {
-    const FrameFacts& frame = frames[f];
-    const auto [found, added] = first.try_emplace(frame.geometry, f);
-    if (added) continue;
-    const FrameFacts& original = frames[found->second];
-    copies.push_back(f);
-    if (frame.part != original.part) across.push_back(f);
-    if (frame.energy.has_value() && original.energy.has_value() &&
-        std::abs(frame.energy_per_atom() - original.energy_per_atom()) > kSameEnergy) {
-      contradicting.push_back(f);
-    }
-  }
-  if (copies.empty()) return;
-  const FrameFacts& one = frames[first[frames[copies[0]].geometry]];
-  std::string found = absl::StrCat(CountOf(frames, copies.size()), " repeat others exactly, as ",
-                                   NamesOf(frames, {&copies[0], 1}), " repeats ", one.name);
-  if (!across.empty()) {
-    absl::StrAppend(&found, "; ", across.size(),
-                    " of them are in another set than their originals: ", NamesOf(frames, across));
+  const Repeats repeats = FindRepeats(frames);
+  if (repeats.copies.empty()) return;
+  std::string found =
+      absl::StrCat(CountOf(frames, repeats.copies.size()), " repeat others exactly, as ",
+                   OneRepeat(frames, repeats, (repeats.across.empty() ? repeats.copies : repeats.across)[0]));
+  if (!repeats.across.empty()) {
+    absl::StrAppend(&found, "; ", repeats.across.size(),
+                    " of them are in another set than their originals: ", NamesOf(frames, repeats.across));
   }
   findings->push_back({"duplicate", std::move(found),
-                       across.empty() ? "remove them, unless they are to count more often"
-                                      : "errors of validation and test are of structures that were trained on: remove "
-                                        "them, or name whole sets (--validation_data, --validation_key and so on)",
-                       copies});
-  if (contradicting.empty()) return;
-  const int64_t f = contradicting[0], original = first[frames[f].geometry];
+                       repeats.across.empty() ? "remove them, unless they are to count more often" : kAcrossRemedy,
+                       repeats.copies});
+  if (repeats.contradicting.empty()) return;
+  const int64_t f = repeats.contradicting[0], original = repeats.original.at(f);
+  findings->push_back(
+      {"duplicate",
+       absl::StrCat(CountOf(frames, repeats.contradicting.size()),
+                    " repeat others, but with another energy: ", frames[f].name, " has ", Decimal(*frames[f].energy, 4),
+                    " eV, ", frames[original].name, " has ", Decimal(*frames[original].energy, 4)),
+       "one of each pair is wrong, or they are of different calculations", repeats.contradicting});
+}
+
+void CheckDuplicatesAcrossParts(absl::Span<const FrameFacts> frames, std::vector<DataFinding>* findings) {
+  const Repeats repeats = FindRepeats(frames);
+  if (repeats.across.empty()) return;
   findings->push_back({"duplicate",
-                       absl::StrCat(CountOf(frames, contradicting.size()), " repeat others, but with another energy: ",
-                                    frames[f].name, " has ", Decimal(*frames[f].energy, 4), " eV, ",
-                                    frames[original].name, " has ", Decimal(*frames[original].energy, 4)),
-                       "one of each pair is wrong, or they are of different calculations", contradicting});
+                       absl::StrCat(CountOf(frames, repeats.across.size()), " repeat structures of another set, as ",
+                                    OneRepeat(frames, repeats, repeats.across[0])),
+                       kAcrossRemedy, repeats.across});
 }
 
 }  // namespace rutile

@@ -42,6 +42,9 @@ void CheckKeys(absl::Span<const FrameFacts> frames, std::vector<DataFinding>* fi
 // "duplicate": equal structures, those on both sides of a split, and those with contradicting energies.
 void CheckDuplicates(absl::Span<const FrameFacts> frames, std::vector<DataFinding>* findings);
 
+// "duplicate": those on both sides of a split alone.
+void CheckDuplicatesAcrossParts(absl::Span<const FrameFacts> frames, std::vector<DataFinding>* findings);
+
 // Returns up to three of these structures by name, with their parts: "a.xyz#1, a.xyz#7 (validation) and 4 more".
 std::string NamesOf(absl::Span<const FrameFacts> frames, absl::Span<const int64_t> indices);
 

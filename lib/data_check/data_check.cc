@@ -9,14 +9,22 @@ std::string DataFinding::Message() const { return absl::StrCat("data check (", c
 
 void DataChecker::Add(const Structure& structure, DataPart part) {
   FrameFacts& facts = frames_.emplace_back();
-  examiner_.Examine(structure, &facts);
+  if (options_.only_across_parts) {
+    ExamineWithoutDistances(structure, &facts);
+  } else {
+    examiner_.Examine(structure, &facts);
+    work_.Add(structure);
+  }
   facts.part = part;
-  work_.Add(structure);
 }
 
 DataCheckResult DataChecker::Finish() {
   DataCheckResult result;
   result.frames = std::move(frames_);
+  if (options_.only_across_parts) {
+    CheckDuplicatesAcrossParts(result.frames, &result.findings);
+    return result;
+  }
   result.fit = FitCompositions(result.frames);
   CheckDistances(result.frames, &result.findings);
   CheckEnergies(result.frames, result.fit, options_.atomic_energies, &result.findings);

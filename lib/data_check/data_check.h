@@ -36,6 +36,9 @@ struct DataCheckOptions {
   std::map<uint8_t, double> atomic_energies;  // eV, reference energies that were given; may be empty
   // Labels that are reported where some structures have them and others lack them.
   bool energy_coverage = true, force_coverage = true, stress_coverage = true;
+  // Reports nothing but structures that are in two parts, and examines no distances: for data that were checked before
+  // they were split.
+  bool only_across_parts = false;
 };
 
 struct DataCheckResult {

@@ -19,6 +19,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 // A TiO2-like structure: number i differs a little from its neighbors. E = -800 eV per atom and some.
 Structure Frame(int i) {
@@ -221,6 +222,39 @@ TEST(DataCheckTest, DuplicatesAcrossASplit) {
               AllOf(HasSubstr("2 of 14 structures repeat others"),
                     HasSubstr("1 of them are in another set than their originals: s#5 (test)"),
                     HasSubstr("--validation_data")));
+}
+
+TEST(DataCheckTest, EachCopyIsComparedWithTheOtherSets) {
+  // A copy within a set does not hide the one in another set, whatever their order.
+  DataChecker checker({});
+  checker.Add(Frame(3), DataPart::kTest);
+  checker.Add(Frame(3), DataPart::kTrain);
+  checker.Add(Frame(3), DataPart::kTrain);
+  EXPECT_THAT(Messages(checker.Finish().findings),
+              AllOf(HasSubstr("2 of 3 structures repeat others exactly, as s#3 (training) repeats s#3 (test)"),
+                    HasSubstr("2 of them are in another set")));
+}
+
+TEST(DataCheckTest, OnlyAcrossParts) {
+  DataCheckOptions options;
+  options.only_across_parts = true;
+  std::vector<Structure> frames = Frames();
+  frames[2].energy = 1e6;
+  frames[4].position[3] = 0.6;
+  frames.push_back(frames[1]);
+  for (const bool across : {false, true}) {
+    DataChecker checker(options);
+    for (const Structure& s : frames) checker.Add(s, DataPart::kTrain);
+    if (across) checker.Add(Frame(7), DataPart::kValidation);
+    const std::string text = Messages(checker.Finish().findings);
+    if (!across) {
+      EXPECT_EQ(text, "");
+      continue;
+    }
+    EXPECT_THAT(text, StartsWith("data check (duplicate): 1 of 14 structures repeat structures of another set, as s#7 "
+                                 "(validation) repeats s#7 (training)"));
+    EXPECT_THAT(text, Not(HasSubstr("\n")));
+  }
 }
 
 }  // namespace

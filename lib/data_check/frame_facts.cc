@@ -101,7 +101,7 @@ void FrameExaminer::FindNearest(const Structure& structure, FrameFacts* facts) {
   }
 }
 
-void FrameExaminer::Examine(const Structure& structure, FrameFacts* facts) {
+void ExamineWithoutDistances(const Structure& structure, FrameFacts* facts) {
   facts->name = structure.name;
   facts->atoms = structure.size();
   std::array<int32_t, 119> counts = {};
@@ -126,6 +126,10 @@ void FrameExaminer::Examine(const Structure& structure, FrameFacts* facts) {
   facts->in_unit_box = IsInUnitBox(structure);
   facts->energy_key = structure.energy_key;
   facts->force_key = structure.force_key;
+}
+
+void FrameExaminer::Examine(const Structure& structure, FrameFacts* facts) {
+  ExamineWithoutDistances(structure, facts);
   FindNearest(structure, facts);
   facts->is_isolated_atom = structure.size() == 1 && std::isinf(facts->nearest);
 }

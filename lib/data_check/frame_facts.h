@@ -49,6 +49,9 @@ struct FrameFacts {
 // Returns "Ti2O4" for the composition, elements in the order of their atomic numbers.
 std::string CompositionText(const FrameFacts& facts);
 
+// Sets all members of `facts` but those of distances and `part`.
+void ExamineWithoutDistances(const Structure& structure, FrameFacts* facts);
+
 // Computes FrameFacts, reusing its scratch memory from structure to structure. Use one object per thread.
 class FrameExaminer {
  public:

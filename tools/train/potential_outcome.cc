@@ -67,9 +67,10 @@ void WarnOfMissingEnergies(const AtomicData& data, absl::Span<const int64_t> tra
       "between structures of the same composition mean something");
 }
 
-// Warns of an outlier. If atomic energies were fitted, the targets are the residuals of that fit.
+// Warns of an outlier. If atomic energies were fitted, the targets are the residuals of that fit. Of raw structures,
+// CheckSplit warns.
 void WarnOfFitOutlier(const AtomicData& data, const AtomisticModel& model, absl::Span<const int64_t> train) {
-  if (!model.atomic_energies_fitted()) return;
+  if (!model.atomic_energies_fitted() || data.from_structures()) return;
   const std::vector<int64_t> with_energy = WithEnergy(data, train);
   const std::optional<FitOutlier> found = FindFitOutlier(model.targets(), with_energy);
   if (!found.has_value()) return;

@@ -24,6 +24,7 @@
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/given_flags.h"
+#include "tools/train/check_split.h"
 #include "tools/train/config_record.h"
 #include "tools/train/first_batch_process.h"
 #include "tools/train/flags/compile_flags.h"
@@ -230,6 +231,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   }
   RETURN_IF_ERROR(LeaveOutUnlabeled(data, task_options.loss, &split));
   RETURN_IF_ERROR(CheckHeldOut(data, files, split));
+  CheckSplit(data, task_options.atomic_energies, split);
   if (subset.has_value()) {
     ASSIGN_OR_RETURN(options.left_out, LeftOutStructures(*subset, data, split.train));
   }

@@ -139,23 +139,35 @@ TableJudgment JudgeColumnOrder(const KnowledgeGraph& graph) {
   TableJudgment judgment;
   if (num_triples < kFewestForOrder || num_relations < 2) return judgment;
   if (num_both * kSmallOverlap > std::min(num_heads, num_tails)) return judgment;
-  const bool tails_are_few = num_relations >= num_tails && num_tails <= num_heads;
-  const bool heads_are_few = !tails_are_few && num_relations >= num_heads;
-  if (!tails_are_few && !heads_are_few) return judgment;
+  bool relations_are_last = num_relations >= num_tails && num_tails <= num_heads;
+  const bool relations_are_first = !relations_are_last && num_relations >= num_heads;
+  if (!relations_are_last && !relations_are_first) return judgment;
 
-  absl::flat_hash_set<absl::string_view> names;
+  absl::flat_hash_set<absl::string_view> heads, tails;
   for (size_t i = 0; i < is_head.size(); ++i) {
-    if (is_head[i] || is_tail[i]) names.insert(graph.entities[i]);
+    if (is_head[i]) heads.insert(graph.entities[i]);
+    if (is_tail[i]) tails.insert(graph.entities[i]);
   }
-  int64_t num_shared = 0;
-  for (size_t i = 0; i < is_relation.size(); ++i) num_shared += is_relation[i] && names.contains(graph.relations[i]);
+  int64_t num_shared = 0, num_shared_heads = 0, num_shared_tails = 0;
+  for (size_t i = 0; i < is_relation.size(); ++i) {
+    if (!is_relation[i]) continue;
+    const bool with_heads = heads.contains(graph.relations[i]), with_tails = tails.contains(graph.relations[i]);
+    num_shared_heads += with_heads;
+    num_shared_tails += with_tails;
+    num_shared += with_heads || with_tails;
+  }
   judgment.evidence = 2 * num_shared >= num_relations ? Evidence::kStrong : Evidence::kSome;
-  judgment.reason = absl::StrCat(
-      num_relations, " relations, but ", tails_are_few ? num_tails : num_heads, tails_are_few ? " tails" : " heads",
-      num_both == 0 ? ", and no tail is a head" : ", and hardly any tail is a head",
-      num_shared > 0 ? absl::StrCat("; ", num_shared, " names are both a relation and an entity") : "",
-      ": the order may be ", tails_are_few ? "head, tail, relation" : "relation, head, tail",
-      "; then give --columns=", tails_are_few ? "1,3,2" : "2,1,3", ", otherwise --columns=1,2,3");
+  // Columns that share names hold entities. This outweighs numbers: a small graph has more relations than entities.
+  const bool shared_decide = judgment.evidence == Evidence::kStrong && num_shared_heads != num_shared_tails;
+  if (shared_decide) relations_are_last = num_shared_heads > num_shared_tails;
+  const int64_t num_few = relations_are_last ? num_tails : num_heads;
+  judgment.reason =
+      absl::StrCat(num_relations, " relations, ", num_few <= num_relations ? "but " : "", num_few,
+                   relations_are_last ? " tails" : " heads",
+                   num_both == 0 ? ", and no tail is a head" : ", and hardly any tail is a head",
+                   num_shared > 0 ? absl::StrCat("; ", num_shared, " names are both a relation and an entity") : "",
+                   ": the order may be ", relations_are_last ? "head, tail, relation" : "relation, head, tail",
+                   "; then give --columns=", relations_are_last ? "1,3,2" : "2,1,3", ", otherwise --columns=1,2,3");
   return judgment;
 }
 

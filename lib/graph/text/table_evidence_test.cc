@@ -108,6 +108,14 @@ TEST(TableEvidenceTest, HeadTailRelationIsNoticed) {
   const TableJudgment first = JudgeOrder({"r a b", "r b c", "s c d", "s d a"});
   EXPECT_EQ(first.evidence, Evidence::kStrong);
   EXPECT_THAT(first.reason, HasSubstr("--columns=2,1,3"));
+  // More relations than entities, as between nations: the shared names decide.
+  const TableJudgment many = JudgeOrder({"a b r", "b a s", "a b t", "b a u"});
+  EXPECT_EQ(many.evidence, Evidence::kStrong);
+  EXPECT_THAT(many.reason, HasSubstr("2 relations, 4 tails, and no tail is a head; 2 names"));
+  EXPECT_THAT(many.reason, HasSubstr("head, tail, relation; then give --columns=1,3,2"));
+  const TableJudgment many_first = JudgeOrder({"r a b", "s b a", "t a b", "u b a"});
+  EXPECT_EQ(many_first.evidence, Evidence::kStrong);
+  EXPECT_THAT(many_first.reason, HasSubstr("relation, head, tail; then give --columns=2,1,3"));
 }
 
 TEST(TableEvidenceTest, HeadRelationTailIsPlausible) {
