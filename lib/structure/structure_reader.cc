@@ -1,6 +1,9 @@
 #include "lib/structure/structure_reader.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -75,7 +78,12 @@ absl::StatusOr<std::unique_ptr<StructureReader>> OpenStructureReader(LineReader 
   };
   if (prefix.empty()) return error("is empty", "");
   if (LooksLikeTensorFile(prefix)) {
-    return error("is a tensor file (safetensors)", "; give the structures that it was made from");
+    std::error_code ignored;
+    const bool is_named_pipe = std::filesystem::is_fifo(std::string(lines.path()), ignored);
+    return error("is a tensor file (safetensors)",
+                 is_named_pipe
+                     ? "; a named pipe is taken for structures: give what it holds as standard input (- < PIPE)"
+                     : "; give the structures that it was made from");
   }
   if (LooksLikeAenetFile(prefix)) {
     return error("is a binary file of Fortran, as aenet's networks (.nn) and training sets (.train), which is not read",

@@ -31,6 +31,38 @@ for tool in "$train --output_dir=none" "$featurize --species=Ti,O --output=none.
 done
 [ ! -e none ] && [ ! -e none.safetensors ] || fail "output of an empty input"
 
+# Tensor files come through pipes of every kind, whoever looked into them first, and train the same.
+$featurize --species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --output=f.safetensors "$tio2" 2> log || fail "features: $(cat log)"
+$featurize --train="$family/train.txt" --output=triples.safetensors 2> log || fail "triples: $(cat log)"
+named() { rm -f pipe && mkfifo pipe && { timeout 60 sh -c "cat '$1' > pipe" & }; }
+for data in f n triples; do
+  case $data in
+    triples) flags="--kge_model=distmult --embedding_dim=4" ;;
+    *) flags="--hidden=4" ;;
+  esac
+  piped="$train $flags --max_epochs=1 --plot=false --threads=1 --overwrite --output_dir=piped"
+  succeeds $train $flags --max_epochs=1 --plot=false --threads=1 --output_dir=whole-$data $data.safetensors
+  cp stdout whole.tsv
+  for way in - /dev/stdin; do
+    succeeds $piped $way < <(cat $data.safetensors)
+    cmp whole.tsv stdout || fail "$data by $way"
+  done
+  succeeds $piped <(cat $data.safetensors)
+  cmp whole.tsv stdout || fail "$data by process substitution"
+  named $data.safetensors
+  if [ $data = triples ]; then
+    refuses 'pipe: is of kind kg.triples/1.*as standard input (- < PIPE)' $train --max_epochs=1 --output_dir=none pipe
+  else
+    succeeds $piped pipe
+    cmp whole.tsv stdout || fail "$data by a named pipe"
+  fi
+  wait
+done
+succeeds $evaluate --forces=false whole-n/best.safetensors <(cat n.safetensors)
+named n.safetensors
+refuses 'pipe: is a tensor file.*as standard input (- < PIPE)' $evaluate whole-n/best.safetensors pipe
+wait
+
 # An embedding without end, from the command line.
 $featurize --train="$family/train.txt" --output=t.safetensors 2> /dev/null || fail "triples"
 for size in 1000000007 2147483647 9223372036854775807; do

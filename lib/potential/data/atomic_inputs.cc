@@ -87,6 +87,9 @@ absl::StatusOr<DescriptorOptions> ChooseDescriptor(const std::vector<Block>& blo
 
 // ---- inputs
 
+// Nobody can look into a named pipe and then read it, so it is taken for structures, features or neighbors.
+constexpr char kAsStandardInput[] = "; of a named pipe, give what it holds as standard input (- < PIPE)";
+
 // One opened input: a decoded tensor file, or structures still to be read.
 struct Input {
   Block block;                      // set for a tensor file
@@ -101,6 +104,13 @@ absl::StatusOr<Input> OpenInput(const std::string& path, const PreloadOptions& p
     ASSIGN_OR_RETURN(input.lines, LineReader::Open(path));
     return input;
   }
+  // A pipe that somebody has read to see what it holds is known to the reader of tensor files, and is at its end.
+  if (!regular && LooksLikeTensorFile(path)) {
+    ASSIGN_OR_RETURN(TensorFile file, ReadTensorFile(path));
+    ASSIGN_OR_RETURN(AtomicBlock block, BlockFromTensorFile(std::move(file)));
+    input.block = std::make_shared<const AtomicBlock>(std::move(block));
+    return input;
+  }
   ASSIGN_OR_RETURN(const FileContents contents, OpenPreloaded(path, preload));
   // A stream is in memory already, so its bytes can be inspected; the ninth byte of a tensor file begins its header.
   if (!regular && (contents.data().size() < 9 || contents.data()[8] != '{')) {
@@ -108,7 +118,11 @@ absl::StatusOr<Input> OpenInput(const std::string& path, const PreloadOptions& p
     return input;
   }
   ASSIGN_OR_RETURN(TensorFile file, ParseTensorFile(contents.path(), contents.data(), contents.owner()));
-  ASSIGN_OR_RETURN(AtomicBlock block, BlockFromTensorFile(std::move(file)));
+  absl::StatusOr<AtomicBlock> read = BlockFromTensorFile(std::move(file));
+  if (!read.ok() && std::filesystem::is_fifo(path, ignored)) {
+    return absl::InvalidArgumentError(absl::StrCat(read.status().message(), kAsStandardInput));
+  }
+  ASSIGN_OR_RETURN(AtomicBlock block, std::move(read));
   input.block = std::make_shared<const AtomicBlock>(std::move(block));
   return input;
 }
