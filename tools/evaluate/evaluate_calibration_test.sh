@@ -59,8 +59,9 @@ expect_no_line warning log
 head -1 "$elements/test.txt" | awk -F'\t' -v OFS='\t' '{ print $1, $2, "?" }' > tails.txt
 succeeds "$evaluate" --queries=tails.txt --probabilities --tail_candidates=seen seen.safetensors t.safetensors
 expect_no_line warning log
-# Entities that are folded in later do not make candidates others, nor do they hide which triples were fitted.
-printf 'Xx\tin_period\tperiod_6\n' > xx.txt
+# Entities that are folded in later do not make candidates others, not even where a triple of theirs makes a known one
+# (Ti) a candidate that training has not seen; nor do they hide which triples were fitted.
+printf 'Xx\tin_period\tperiod_6\nXx\tin_period\tTi\n' > xx.txt
 succeeds "$evaluate" --new_triples=xx.txt --output_model=grown.safetensors --output_triples=grown_t.safetensors \
   seen.safetensors t.safetensors
 for graph in "--new_triples=xx.txt seen.safetensors t.safetensors" "grown.safetensors grown_t.safetensors"; do

@@ -150,6 +150,27 @@ absl::StatusOr<std::optional<Candidates>> CandidatesOfAll(const KnowledgeGraph& 
   return CandidatesFromFlags(graph, ChooseTypes(graph, model.names), relations, {true, true});
 }
 
+// Warns where probabilities were fitted among other candidates. Triples of entities that were folded in later do not
+// count, as they may make a known entity a candidate where training has not seen it.
+absl::Status WarnIfOtherCandidates(const ModelCalibration& calibration, const TrainedKge& model,
+                                   const KnowledgeGraph& graph, const Candidates* candidates,
+                                   const CandidateSides& sides) {
+  if (candidates == nullptr || calibration.num_trained >= graph.num_entities()) {
+    WarnOfOtherCandidates(calibration, graph, candidates, sides);
+    return absl::OkStatus();
+  }
+  KnowledgeGraph trained = graph;
+  trained.train.erase(std::remove_if(trained.train.begin(), trained.train.end(),
+                                     [&](const Triple& triple) {
+                                       return triple.head >= calibration.num_trained ||
+                                              triple.tail >= calibration.num_trained;
+                                     }),
+                      trained.train.end());
+  ASSIGN_OR_RETURN(const std::optional<Candidates> of_trained, CandidatesOfAll(trained, model));
+  WarnOfOtherCandidates(calibration, trained, of_trained.has_value() ? &*of_trained : nullptr, sides);
+  return absl::OkStatus();
+}
+
 // Returns null for the CPU.
 absl::StatusOr<std::unique_ptr<CountingDevice>> DeviceFromFlag() {
   if (FLAGS_device == "cpu") return nullptr;
@@ -225,7 +246,7 @@ absl::Status Predict(const KgeModels& models, const std::optional<ModelCalibrati
   if (FLAGS_probabilities && calibration.has_value()) {
     SetProbabilities(*calibration, graph, queries, &answers);
     ASSIGN_OR_RETURN(const std::optional<Candidates> all, CandidatesOfAll(graph, model));
-    WarnOfOtherCandidates(*calibration, graph, all.has_value() ? &*all : nullptr, sides);
+    RETURN_IF_ERROR(WarnIfOtherCandidates(*calibration, model, graph, all.has_value() ? &*all : nullptr, sides));
   }
   std::cout << LinkPredictionsToTsv(graph, queries, answers, FLAGS_probabilities);
   return absl::OkStatus();
@@ -236,7 +257,7 @@ absl::Status Measure(const ModelCalibration& calibration, const TrainedKge& mode
                      const KnowledgeGraph& graph, bool heads, KgeEvaluation* evaluation) {
   ASSIGN_OR_RETURN(const std::optional<Candidates> all, CandidatesOfAll(graph, model));
   const Candidates* const candidates = all.has_value() ? &*all : nullptr;
-  WarnOfOtherCandidates(calibration, graph, candidates, {heads, true});
+  RETURN_IF_ERROR(WarnIfOtherCandidates(calibration, model, graph, candidates, {heads, true}));
   const GraphSplit split = evaluation->options.split;
   ASSIGN_OR_RETURN(const CalibrationMeasures measures,
                    MeasureModel(calibration, scorer, graph, split, heads, candidates));

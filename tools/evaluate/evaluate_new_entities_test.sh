@@ -101,6 +101,16 @@ succeeds $evaluate --new_triples=seven.txt $model known.safetensors
 expect_line '7 new entities ("N1", "N2", "N3", "N4", "N5", ...) with 7 triples' log
 refuses 'the model was trained with other names' $evaluate grown.safetensors known.safetensors
 
+# Model and triples appear together or not at all: what was there before stays.
+cp grown.safetensors before.safetensors
+cp before.safetensors kept.safetensors
+refuses '^evaluate: cannot write nowhere/t.safetensors: No such file' $evaluate --new_triples=xx.txt --output_model=kept.safetensors \
+  --output_triples=nowhere/t.safetensors grown.safetensors grown_g.safetensors
+cmp before.safetensors kept.safetensors || fail "a model without its triples took the place of another"
+refuses 'nowhere/t.safetensors' $evaluate --new_triples=xx.txt --output_model=new.safetensors \
+  --output_triples=nowhere/t.safetensors grown.safetensors grown_g.safetensors
+[ ! -e new.safetensors ] || fail "a model without its triples"
+
 # What cannot be is refused, and leaves nothing.
 grown="$evaluate --output_model=no.safetensors $model known.safetensors"
 bad() { printf '%b' "$2" > bad.txt && makes_nothing no.safetensors "$1" $grown --new_triples=bad.txt; }

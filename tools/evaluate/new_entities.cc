@@ -22,6 +22,7 @@
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
+#include "tools/evaluate/pending_file.h"
 
 DEFINE_string(new_triples, "",
               "Knowledge graphs: text file of triples of entities that the model does not know, each with one that it "
@@ -112,18 +113,26 @@ absl::Status AddNewEntities(const ToolRun& run, KgeModels* models, KnowledgeGrap
 
 absl::Status WriteNewEntities(const ToolRun& run, const std::string& output_model, const KgeModels& models,
                               const KnowledgeGraph& graph) {
-  if (!output_model.empty()) {
-    RETURN_IF_ERROR(WriteKgeModel(output_model, models.first()));
-    PrintMessage(absl::StrCat("wrote ", output_model));
+  Metadata metadata;
+  if (!FLAGS_output_triples.empty()) {
+    ASSIGN_OR_RETURN(metadata,
+                     OutputMetadata(run, TriplesSchema().kind, {models.paths[0], run.args[1], FLAGS_new_triples}));
+    metadata["entity_ids"] = "found";  // whatever gave the others, no file gave those of new entities
+    ASSIGN_OR_RETURN(const TensorFile read, LookIntoTensorFile(run.args[1]));
+    if (const auto split = read.metadata.find("split"); split != read.metadata.end()) metadata["split"] = split->second;
   }
-  if (FLAGS_output_triples.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(Metadata metadata,
-                   OutputMetadata(run, TriplesSchema().kind, {models.paths[0], run.args[1], FLAGS_new_triples}));
-  metadata["entity_ids"] = "found";  // whatever gave the others, no file gave those of new entities
-  ASSIGN_OR_RETURN(const TensorFile read, LookIntoTensorFile(run.args[1]));
-  if (const auto split = read.metadata.find("split"); split != read.metadata.end()) metadata["split"] = split->second;
-  RETURN_IF_ERROR(WriteTriples(FLAGS_output_triples, graph, metadata));
-  PrintMessage(absl::StrCat("wrote ", FLAGS_output_triples));
+  // Both have names of their own until both are whole: a model without its triples would know nothing of them.
+  std::vector<PendingFile> files;
+  if (!output_model.empty()) {
+    files.emplace_back(output_model);
+    RETURN_IF_ERROR(files.back().Named(WriteKgeModel(files.back().written_path(), models.first())));
+  }
+  if (!FLAGS_output_triples.empty()) {
+    files.emplace_back(FLAGS_output_triples);
+    RETURN_IF_ERROR(files.back().Named(WriteTriples(files.back().written_path(), graph, metadata)));
+  }
+  for (PendingFile& file : files) RETURN_IF_ERROR(file.Keep());
+  for (const PendingFile& file : files) PrintMessage(absl::StrCat("wrote ", file.path()));
   return absl::OkStatus();
 }
 
