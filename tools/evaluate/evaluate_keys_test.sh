@@ -46,6 +46,22 @@ done
 succeeds $evaluate $model usual.extxyz && mv stdout usual.tsv
 cmp plain.tsv usual.tsv || fail "the usual names"
 expect_line 'usual.extxyz: 12 of 12 frames have no E, the energy that the model learned from; energy is read' log
+# Structures are grouped as the run grouped them, where they have its key.
+awk '/Lattice/ { $0 = $0 " kind=" (NR % 2 ? "odd" : "even") } { print }' both.extxyz > kinds.extxyz
+succeeds $train --config_key=kind --output_dir=kinds kinds.extxyz
+succeeds $evaluate kinds/best.safetensors kinds.extxyz
+cp stdout kinds.tsv
+expect_line 'structures are grouped by kind' log
+expect_line '^config_type	odd	energy' stdout
+expect_line '^config_type	even	energy' stdout
+succeeds $evaluate '--config_type=ev*' kinds/best.safetensors kinds.extxyz && mv stdout even.tsv
+[ "$(grep '^config_type	even	energy	' kinds.tsv | cut -f 4-)" = "$(grep '^all		energy	' even.tsv | cut -f 4-)" ] ||
+  fail "--config_type takes others: $(cat even.tsv)"
+succeeds $evaluate kinds/best.safetensors both.extxyz
+expect_no_line '^config_type	\(odd\|even\)' stdout
+succeeds $evaluate $model kinds.extxyz
+expect_no_line 'grouped by' log
+expect_no_line '^config_type	\(odd\|even\)' stdout
 # In parts, by a list, as text on standard input.
 succeeds $evaluate --shard=1/2 --output_dir=parts $model both.extxyz
 succeeds $evaluate --shard=2/2 --output_dir=parts $model both.extxyz

@@ -77,6 +77,12 @@ absl::StatusOr<PredictOptions> PredictOptionsFromFlags(const Models& models, abs
       PrintMessage(absl::StrCat("labels are read as those that the model learned from, by ", taken,
                                 ", where a frame has them; these flags choose others"));
     }
+    const Metadata& metadata = models.potentials[0].metadata;
+    if (const auto found = metadata.find("config_key"); found != metadata.end()) {
+      options.config_key = found->second;
+      PrintMessage(absl::StrCat("structures are grouped by ", found->second,
+                                ", as those that the model learned from, where a frame has it; else by config_type"));
+    }
   } else {
     ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
   }

@@ -20,6 +20,7 @@
 #include "lib/train/options/trainer_options.h"
 #include "tools/common/flags/data_sha256.h"
 #include "tools/common/flags/distinct_inputs.h"
+#include "tools/common/flags/selection_flags.h"
 #include "tools/common/flags/split_flags.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
@@ -259,6 +260,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   if (!data.commands().empty()) metadata["features_command"] = absl::StrJoin(data.commands(), " && ");
   const LabelKeys label_keys = data.from_structures() ? LabelKeysFromFlags() : data.label_keys();
   metadata.insert(label_keys.begin(), label_keys.end());
+  if (data.config_key() != kDefaultConfigKey) metadata["config_key"] = data.config_key();
   // Models of older versions and of aenet do not say.
   const LabelKeys model_keys = model.has_value() ? LabelKeysOf(model->metadata) : LabelKeys();
   if (!model_keys.empty() && model_keys != label_keys) {

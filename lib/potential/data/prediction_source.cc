@@ -18,14 +18,16 @@ namespace {
 
 class RawSource : public PredictionSource {
  public:
-  explicit RawSource(std::unique_ptr<StructureReader> reader) : reader_(std::move(reader)) {}
+  RawSource(std::unique_ptr<StructureReader> reader, std::string config_key)
+      : reader_(std::move(reader)), config_key_(std::move(config_key)) {}
 
   absl::StatusOr<bool> Next(const std::function<bool(const std::string&)>& wants, SourceStructure* item) override {
     while (true) {
       RETURN_IF_ERROR(CheckInterrupt());
       ASSIGN_OR_RETURN(const bool more, reader_->Next(&item->structure));
       if (!more) return false;
-      const auto found = item->structure.info.find("config_type");
+      auto found = item->structure.info.find(config_key_);
+      if (found == item->structure.info.end()) found = item->structure.info.find("config_type");
       item->config_type = found == item->structure.info.end() ? "" : found->second;
       if (wants(item->config_type)) break;
     }
@@ -37,6 +39,7 @@ class RawSource : public PredictionSource {
 
  private:
   const std::unique_ptr<StructureReader> reader_;
+  const std::string config_key_;
 };
 
 // The part that files of features and of neighbors share: their structures.
@@ -114,10 +117,11 @@ class NeighborFileSource : public FileSource {
 
 absl::StatusOr<std::unique_ptr<PredictionSource>> PredictionSource::Open(const std::string& path,
                                                                          const DescriptorOptions& descriptor,
-                                                                         const StructureReaderOptions& options) {
+                                                                         const StructureReaderOptions& options,
+                                                                         const std::string& config_key) {
   if (!LooksLikeTensorFile(path)) {
     ASSIGN_OR_RETURN(std::unique_ptr<StructureReader> reader, StructureReader::Open(path, options));
-    return std::make_unique<RawSource>(std::move(reader));
+    return std::make_unique<RawSource>(std::move(reader), config_key);
   }
   ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(path));
   ASSIGN_OR_RETURN(const FileKind kind, GetFileKind(file));

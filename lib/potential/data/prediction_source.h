@@ -29,11 +29,13 @@ struct SourceStructure {
 class PredictionSource {
  public:
   // Opens `path`: a file of kind atomistic.features/1 or atomistic.neighbors/1, or structures ("-" for standard input).
+  // config_key: the key of raw structures whose value is their config type, where they have it; else config_type is.
   // INVALID_ARGUMENT: another kind of file, features of another descriptor, neighbors to a smaller cutoff than the
   // descriptor's.
   static absl::StatusOr<std::unique_ptr<PredictionSource>> Open(const std::string& path,
                                                                 const DescriptorOptions& descriptor,
-                                                                const StructureReaderOptions& options);
+                                                                const StructureReaderOptions& options,
+                                                                const std::string& config_key = "config_type");
   virtual ~PredictionSource() = default;
 
   // Fills `item` with the next structure for which `wants` returns true, or returns false at the end. `wants` is called

@@ -103,7 +103,8 @@ class ChunkReader {
     while (true) {
       if (source_ == nullptr) {
         if (next_input_ == inputs_.size()) return false;
-        ASSIGN_OR_RETURN(source_, PredictionSource::Open(inputs_[next_input_++], descriptor_, options_.reader));
+        ASSIGN_OR_RETURN(
+            source_, PredictionSource::Open(inputs_[next_input_++], descriptor_, options_.reader, options_.config_key));
       }
       ASSIGN_OR_RETURN(const bool more, source_->Next([&](const std::string& c) { return Wants(c); }, item));
       item->owner = source_;

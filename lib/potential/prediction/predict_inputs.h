@@ -29,6 +29,7 @@ struct PredictedStructure {
 
 struct PredictOptions {
   StructureReaderOptions reader;
+  std::string config_key = "config_type";  // of raw structures, as of PredictionSource::Open
   int num_threads = 1;
   bool forces = true;                          // and stress, in 3-D periodic cells
   std::optional<std::vector<int64_t>> frames;  // if set, predicts these alone, counted from 0 over all inputs
