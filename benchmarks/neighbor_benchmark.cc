@@ -2,17 +2,29 @@
 // and the cell list. Items are pairs.
 //
 // The reference is left out if one list would take minutes, the image search if it makes no sense.
+//
+//   neighbor_benchmark [--benchmark_...] FILE...
+//
+// measures files of structures instead, in any format that featurize reads: reading them, and each search over all of
+// their structures, for cutoffs of 4, 6 and 8 Angstrom. Items of reading are atoms.
 
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "benchmark/benchmark.h"
 #include "lib/base/logging.h"
 #include "lib/base/random.h"
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/structure/structure.h"
+#include "lib/structure/structure_reader.h"
 
 namespace rutile {
 namespace {
@@ -91,5 +103,87 @@ BENCHMARK(BM_ImagesWithoutShifts)->ArgsProduct({{24, 96}, {4, 6, 8}});
 BENCHMARK(BM_Cells)->ArgsProduct({{24, 96, 192, 384, 5184, 24000}, {4, 6, 8}});
 BENCHMARK(BM_CellsWithoutShifts)->ArgsProduct({{5184, 24000}, {4, 6, 8}});
 
+// ---- files of a user
+
+absl::StatusOr<std::vector<Structure>> ReadAll(const std::vector<std::string>& files) {
+  std::vector<Structure> structures;
+  for (const std::string& file : files) {
+    auto reader = StructureReader::Open(file);
+    if (!reader.ok()) return reader.status();
+    while (true) {
+      Structure structure;
+      const absl::StatusOr<bool> more = (*reader)->Next(&structure);
+      if (!more.ok()) return more.status();
+      if (!*more) break;
+      structures.push_back(std::move(structure));
+    }
+  }
+  return structures;
+}
+
+void ReadFiles(benchmark::State& state, const std::vector<std::string>& files) {
+  int64_t atoms = 0;
+  for (auto _ : state) {
+    const auto structures = ReadAll(files);
+    CHECK(structures.ok()) << structures.status();
+    atoms = 0;
+    for (const Structure& structure : *structures) atoms += structure.size();
+  }
+  state.SetItemsProcessed(state.iterations() * atoms);
+}
+
+// Where the search refuses a structure (atoms on top of each other), the benchmark says so.
+void SearchFiles(benchmark::State& state, const std::vector<Structure>& structures, NeighborAlgorithm algorithm,
+                 double cutoff) {
+  NeighborOptions options;
+  options.algorithm = algorithm;
+  NeighborSearch search(cutoff, options);
+  NeighborList list;
+  int64_t pairs = 0;
+  for (auto _ : state) {
+    pairs = 0;
+    for (const Structure& structure : structures) {
+      if (const absl::Status status = search.Compute(structure, &list); !status.ok()) {
+        state.SkipWithError(absl::StrCat(structure.name, ": ", status.message()).c_str());
+        return;
+      }
+      pairs += list.num_pairs();
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * pairs);
+}
+
+int Run(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  const std::vector<std::string> files(argv + 1, argv + argc);
+  std::vector<Structure> structures;
+  if (!files.empty()) {
+    auto read = ReadAll(files);
+    if (!read.ok()) {
+      std::fprintf(stderr, "neighbor_benchmark: %s\n", std::string(read.status().message()).c_str());
+      return 1;
+    }
+    structures = *std::move(read);
+    benchmark::ClearRegisteredBenchmarks();
+    benchmark::RegisterBenchmark("Read", ReadFiles, files);
+    for (const double cutoff : {4.0, 6.0, 8.0}) {
+      const auto add = [&](const char* name, NeighborAlgorithm algorithm) {
+        benchmark::RegisterBenchmark(absl::StrCat(name, "/", cutoff).c_str(),
+                                     [&structures, algorithm, cutoff](benchmark::State& state) {
+                                       SearchFiles(state, structures, algorithm, cutoff);
+                                     });
+      };
+      add("Images", NeighborAlgorithm::kImages);
+      add("Cells", NeighborAlgorithm::kCells);
+      add("Fastest", NeighborAlgorithm::kFastest);
+    }
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
+
 }  // namespace
 }  // namespace rutile
+
+int main(int argc, char** argv) { return rutile::Run(argc, argv); }

@@ -32,7 +32,8 @@ done
 [ ! -e none ] && [ ! -e none.safetensors ] || fail "output of an empty input"
 
 # Tensor files come through pipes of every kind, whoever looked into them first, and train the same.
-$featurize --species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --output=f.safetensors "$tio2" 2> log || fail "features: $(cat log)"
+$featurize --species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --output=f.safetensors "$tio2" 2> log ||
+  fail "features: $(cat log)"
 $featurize --train="$family/train.txt" --output=triples.safetensors 2> log || fail "triples: $(cat log)"
 named() { rm -f pipe && mkfifo pipe && { timeout 60 sh -c "cat '$1' > pipe" & }; }
 for data in f n triples; do
