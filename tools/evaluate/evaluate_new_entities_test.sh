@@ -105,7 +105,8 @@ refuses 'the model was trained with other names' $evaluate grown.safetensors kno
 cp grown.safetensors before.safetensors
 cp before.safetensors kept.safetensors
 refuses '^evaluate: cannot write nowhere/t.safetensors: No such file' \
-  $evaluate --new_triples=xx.txt --output_model=kept.safetensors --output_triples=nowhere/t.safetensors grown.safetensors grown_g.safetensors
+  $evaluate --new_triples=xx.txt --output_model=kept.safetensors --output_triples=nowhere/t.safetensors \
+  grown.safetensors grown_g.safetensors
 cmp before.safetensors kept.safetensors || fail "a model without its triples took the place of another"
 refuses 'nowhere/t.safetensors' $evaluate --new_triples=xx.txt --output_model=new.safetensors \
   --output_triples=nowhere/t.safetensors grown.safetensors grown_g.safetensors
