@@ -173,7 +173,8 @@ class ModelsTest(unittest.TestCase):
         residual = "RealAgnosticResidualInteractionBlock"
         for others in [dict(first=residual), dict(max_ell=3, hidden="5x0e"), dict(correlation=2), dict(correlation=1, layers=1),
                        dict(use_agnostic_product=True), dict(use_last_readout_only=True), dict(plain=True),
-                       dict(layers=1, first=residual, max_ell=4), dict(radial_MLP=[7], num_polynomial_cutoff=6)]:  # yapf: disable
+                       dict(layers=1, first=residual, max_ell=4, correlation=2),
+                       dict(radial_MLP=[7], num_polynomial_cutoff=6)]:  # yapf: disable
             model = self.make(**others)
             with torch.no_grad():
                 for name, parameter in model.named_parameters():

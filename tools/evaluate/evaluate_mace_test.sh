@@ -1,10 +1,7 @@
 #!/usr/bin/env bash
-# Models of mace-torch in evaluate, and in the programs that refuse them.
+# Models of mace-torch in evaluate. open_potentials_test has what other programs say of them.
 set -uo pipefail
 evaluate=$PWD/tools/evaluate/evaluate
-train=$PWD/tools/train/train
-tracin=$PWD/tools/tracin/tracin
-featurize=$PWD/tools/featurize/featurize
 one=$PWD/testdata/mace/one-layer.safetensors two=$PWD/testdata/mace/two-layers.safetensors
 ours=$PWD/testdata/md/tio2-many-body.safetensors
 . tools/common/tool_test.sh
@@ -28,7 +25,8 @@ write 'Lattice="4.5 0 0 0.3 4.2 0 0 -0.2 4.1" pbc="T T T"' > cell.xyz
 # Energies and forces are those of mace-torch, and their derivatives those of the energy.
 succeeds "$evaluate" --max_energy_rmse=1e-9 --max_force_rmse=1e-12 --output_dir=report "$two" golden.xyz
 grep -q "MACE of mace-torch, 4 channels, 2 layers, F64" report/report.html || fail "the report does not name the model"
-expect_error 2 'max_energy_rmse' "$evaluate" --max_energy_rmse=1 "$one" golden.xyz
+"$evaluate" --max_energy_rmse=1 "$one" golden.xyz > /dev/null 2> err
+[ $? = 2 ] || fail "energies of another model: $(cat err)"
 succeeds "$evaluate" --check "$two" cell.xyz
 succeeds "$evaluate" --check "$one,$two" cell.xyz
 for threads in 1 2; do
@@ -36,11 +34,8 @@ for threads in 1 2; do
 done
 cmp of-1.xyz of-2.xyz || fail "two threads compute something else"
 
-# Without forces, and from features of the same moments, which say nothing of the energy: positions do.
+# Without forces.
 succeeds "$evaluate" --noforces --max_energy_rmse=1e-9 "$two" golden.xyz
-succeeds "$featurize" --potential=many-body --species=H,O --cutoff=3 --radial_functions=4 --max_l=2 --min_cutoff=0 \
-  --output=f.safetensors golden.xyz
-succeeds "$evaluate" --noforces --max_energy_rmse=1e-9 "$two" f.safetensors
 
 # What cannot be is refused by name.
 refuses "$two.*one kind" "$evaluate" "$ours,$two" golden.xyz
@@ -48,9 +43,7 @@ refuses "export_aenet.*MACE" "$evaluate" --export_aenet=a "$two"
 refuses "uncertainty.*MACE" "$evaluate" --uncertainty=u "$two" golden.xyz
 refuses "farthest.*MACE" "$evaluate" --select=1 --select_by=farthest --select_output=s "$two" golden.xyz
 refuses "outside.*training features" "$evaluate" --select=1 --select_by=outside --select_output=s "$two" golden.xyz
-refuses "init_from.*MACE" "$train" --init_from="$two" --output_dir=run golden.xyz
-refuses "two-layers.*MACE" "$tracin" --train=golden.xyz --test=golden.xyz --learning_rate=1 --output=t "$two"
 refuses "two-layers.*model" "$evaluate" "$two" "$two"
 : > water.model
 refuses "water.model.*rutile.import_mace" "$evaluate" water.model golden.xyz
-for file in a run s t; do [ ! -e $file ] || fail "$file was written"; done
+for file in a s; do [ ! -e $file ] || fail "$file was written"; done
