@@ -412,6 +412,30 @@ TEST(KgeCurvatureTest, OfWeightedTestsIsTheSum) {
   }
 }
 
+TEST(KgeCurvatureTest, WhatDoesNotGoTogetherIsRefused) {
+  Problem problem(KgeModel::kComplEx);
+  const auto status_of = [&](const Tensor& preconditioner) {
+    const KgeInfluenceData data = {problem.train, problem.tests, &problem.known};
+    return MakeKgeProducts(problem.shape, {problem.parameters, {}, preconditioner}, data, problem.options, nullptr)
+        .status();
+  };
+  EXPECT_TRUE(status_of(Tensor()).ok());
+  EXPECT_THAT(status_of(Tensor::Zeros(DType::kF64, {problem.size()})),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"preconditioner", "curvature"}));
+  problem.options.quantity = KgeQuantity::kDifference;
+  problem.options.rival = 6;
+  EXPECT_THAT(status_of(Tensor()), ErrorNames(absl::StatusCode::kInvalidArgument, {"entity 6", "knows 6"}));
+  problem.options.rival = 5;
+  EXPECT_TRUE(status_of(Tensor()).ok());
+  problem.options.curvature.reset();
+  problem.options.loss = KgeInfluenceLoss::kTriple;
+  problem.options.projection.kind = ProjectionKind::kGaussian;
+  problem.options.projection.dim = 3;
+  EXPECT_THAT(status_of(Tensor()), ErrorNames(absl::StatusCode::kInvalidArgument, {"difference", "triple"}));
+  problem.options.loss = KgeInfluenceLoss::kCrossEntropy;
+  EXPECT_TRUE(status_of(Tensor()).ok());
+}
+
 TEST(KgeCurvatureTest, ErrorsSayWhatIsMissing) {
   const auto status_of = [](const Problem& problem) { return problem.Make()->SetTests({0}); };
   Problem problem(KgeModel::kComplEx);

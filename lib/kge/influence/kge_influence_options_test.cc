@@ -67,6 +67,34 @@ TEST(KgeInfluenceOptionsTest, OptionsWithoutAnEffectAreRefused) {
   EXPECT_TRUE(CheckKgeInfluenceOptions(options, DType::kF32).ok());
   options.quantity = KgeQuantity::kScore;
   EXPECT_THAT(std::string(CheckKgeInfluenceOptions(options, DType::kF32).message()), HasSubstr("score"));
+
+  options = KgeInfluenceOptions();
+  options.by_triple = true;
+  EXPECT_THAT(std::string(CheckKgeInfluenceOptions(options, DType::kF32).message()),
+              AllOf(HasSubstr("by_triple"), HasSubstr("triple")));
+  options.loss = KgeInfluenceLoss::kKvsAll;
+  EXPECT_TRUE(CheckKgeInfluenceOptions(options, DType::kF32).ok());
+
+  options = KgeInfluenceOptions();
+  options.rival = 2;
+  EXPECT_THAT(std::string(CheckKgeInfluenceOptions(options, DType::kF32).message()), HasSubstr("rival is 2"));
+  options.quantity = KgeQuantity::kDifference;
+  EXPECT_TRUE(CheckKgeInfluenceOptions(options, DType::kF32).ok());
+  options.rival = -1;
+  EXPECT_FALSE(CheckKgeInfluenceOptions(options, DType::kF32).ok());
+
+  options = KgeInfluenceOptions();
+  options.curvature.emplace();
+  EXPECT_TRUE(CheckKgeInfluenceOptions(options, DType::kF32).ok());
+  options.bf16 = true;
+  EXPECT_THAT(std::string(CheckKgeInfluenceOptions(options, DType::kF32).message()), HasSubstr("curvature"));
+}
+
+TEST(KgeInfluenceOptionsTest, WhichGradientsAreOverEntities) {
+  EXPECT_FALSE(IsOverEntities(KgeInfluenceLoss::kKvsAll, KgeQuantity::kScore));
+  EXPECT_FALSE(IsOverEntities(KgeInfluenceLoss::kTriple, KgeQuantity::kLoss));
+  EXPECT_TRUE(IsOverEntities(KgeInfluenceLoss::kTriple, KgeQuantity::kMargin));
+  EXPECT_TRUE(IsOverEntities(KgeInfluenceLoss::kOneOfN, KgeQuantity::kDifference));
 }
 
 }  // namespace

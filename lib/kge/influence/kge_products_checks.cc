@@ -37,6 +37,11 @@ absl::Status CheckProjection(const KgeShape& shape, const KgeInfluenceOptions& o
         "with a preconditioner gradients have no factors that could be projected: choose one of them");
   }
   const bool over_entities = IsOverEntities(options.loss, options.quantity);
+  if (over_entities && !IsOverEntities(options.loss)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a projection has no effect on the ", kKgeQuantityNames.Name(options.quantity), " of a test with the loss ",
+        kKgeInfluenceLossNames.Name(options.loss), ", whose products have no factors: take a loss over all entities"));
+  }
   const int64_t longest = std::max(shape.is_conve() ? shape.num_features() : 0, over_entities ? shape.num_entities : 0);
   if (options.projection.dim < longest) return absl::OkStatus();
   if (longest == 0) {
