@@ -82,8 +82,9 @@ DRAWN = {
     "kernel_height": ("g", [CONVE + "--kernel_height=2"]),
     "kernel_width": ("g", [CONVE + "--kernel_width=2"]),
     "kge_loss": ("g", ["--kge_loss=1-N", "--kge_loss=1-of-N", "--kge_loss=1vsAll", "--kge_loss=KvsAll"]),
-    "kge_model": ("g", ["--kge_model=" + model for model in ("distmult", "complex", "rescal", "cp", "simple")]
-                   + [CONVE.strip()]),
+    "distance_norm": ("g", ["--kge_model=transe --distance_norm=2", "--kge_model=rotate --distance_norm=2"]),
+    "kge_model": ("g", ["--kge_model=" + model for model in ("distmult", "complex", "rescal", "cp", "simple", "transe",
+                                                             "rotate")] + [CONVE.strip()]),
     "label_smoothing": ("g", ["--label_smoothing=0.2", "--label_smoothing=0"]),
     "label_smoothing_form": ("g", ["--label_smoothing=0.2 --label_smoothing_form=" + form
                                    for form in ("dettmers", "standard", "pykeen")]),

@@ -15,6 +15,8 @@
 #include "lib/graph/known_tails.h"
 #include "lib/graph/triple.h"
 #include "lib/ranking/entity_set.h"
+#include "lib/ranking/score_form.h"
+#include "lib/ranking/score_sweep.h"
 
 namespace rutile {
 namespace {
@@ -100,7 +102,7 @@ class Scoring {
     RETURN_IF_ERROR(FillHidden<T>(scorer_, as_queries ? answers : absl::MakeConstSpan(&given, 1), relations,
                                   absl::MakeSpan(hidden_)));
     for (size_t i = 0; i < answers.size(); ++i) {
-      scores->push_back(Dot(as_queries ? i : 0, as_queries ? given : answers[i]));
+      scores->push_back(ScoreOf(as_queries ? i : 0, as_queries ? given : answers[i]));
       if (!std::isfinite(scores->back())) {
         return absl::InvalidArgumentError("the model gives a score that is not finite: it has no probabilities");
       }
@@ -109,10 +111,11 @@ class Scoring {
   }
 
  private:
-  double Dot(size_t query, int32_t tail) const {
+  double ScoreOf(size_t query, int32_t tail) const {
     const int64_t dim = scorer_.dim();
     const T* const a = hidden_.data() + query * dim;
     const T* const b = table_.entity.data() + tail * dim;
+    if (IsDistance(table_.form)) return ScoreOfRow(table_.form, a, b, dim, table_.Bias(tail));
     double sum = table_.bias.empty() ? 0 : static_cast<double>(table_.bias[tail]);
     for (int64_t k = 0; k < dim; ++k) sum += static_cast<double>(a[k]) * static_cast<double>(b[k]);
     return sum;

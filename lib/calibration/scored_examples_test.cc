@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/graph/entity_types.h"
+#include "lib/ranking/score_form.h"
 #include "lib/ranking/scorer_testing.h"
 
 namespace rutile {
@@ -26,35 +27,37 @@ bool IsTrue(const KnowledgeGraph& graph, const Triple& t) {
 
 // Each triple gives its own score and those of false answers, for tails and for heads, with and without inverses.
 TEST(ScoreExamplesTest, ScoresTrueAndFalseAnswersOfBothSides) {
-  for (const bool inverses : {true, false}) {
-    const KnowledgeGraph graph = TestGraph(kNum, kRelations, inverses);
-    const TestModel<double> model(kNum, inverses ? 2 * kRelations : kRelations, 4);
-    ExampleOptions options;
-    options.num_false = 5;
-    const auto examples = ScoreExamples(model.Scorer(), graph, options);
-    ASSERT_TRUE(examples.ok()) << examples.status();
-    ASSERT_EQ(examples->size(), graph.valid.size() * 2 * 6);
-    size_t at = 0;
-    for (const Triple& triple : graph.valid) {
-      for (const bool for_head : {false, true}) {
-        const auto score = [&](int32_t e) {
-          if (!for_head) return model.Score(triple.head, triple.relation, e);
-          return inverses ? model.Score(triple.tail, kRelations + triple.relation, e)
-                          : model.Score(e, triple.relation, triple.tail);
-        };
-        EXPECT_TRUE((*examples)[at].is_true);
-        EXPECT_EQ((*examples)[at].score, score(for_head ? triple.head : triple.tail));
-        std::vector<double> of_false;
-        for (int32_t e = 0; e < kNum; ++e) {
-          const Triple other =
-              for_head ? Triple{e, triple.relation, triple.tail} : Triple{triple.head, triple.relation, e};
-          if (!IsTrue(graph, other)) of_false.push_back(score(e));
-        }
-        for (int k = 0; k < 6; ++k, ++at) {
-          EXPECT_EQ((*examples)[at].question, triple.relation + (for_head ? kRelations : 0));
-          if (k == 0) continue;
-          EXPECT_FALSE((*examples)[at].is_true);
-          EXPECT_NE(std::find(of_false.begin(), of_false.end(), (*examples)[at].score), of_false.end());
+  for (const ScoreForm form : {ScoreForm::kDot, ScoreForm::kL1, ScoreForm::kL2}) {
+    for (const bool inverses : {true, false}) {
+      const KnowledgeGraph graph = TestGraph(kNum, kRelations, inverses);
+      const TestModel<double> model(kNum, inverses ? 2 * kRelations : kRelations, 4, form);
+      ExampleOptions options;
+      options.num_false = 5;
+      const auto examples = ScoreExamples(model.Scorer(), graph, options);
+      ASSERT_TRUE(examples.ok()) << examples.status();
+      ASSERT_EQ(examples->size(), graph.valid.size() * 2 * 6);
+      size_t at = 0;
+      for (const Triple& triple : graph.valid) {
+        for (const bool for_head : {false, true}) {
+          const auto score = [&](int32_t e) {
+            if (!for_head) return model.Score(triple.head, triple.relation, e);
+            return inverses ? model.Score(triple.tail, kRelations + triple.relation, e)
+                            : model.Score(e, triple.relation, triple.tail);
+          };
+          EXPECT_TRUE((*examples)[at].is_true);
+          EXPECT_EQ((*examples)[at].score, score(for_head ? triple.head : triple.tail));
+          std::vector<double> of_false;
+          for (int32_t e = 0; e < kNum; ++e) {
+            const Triple other =
+                for_head ? Triple{e, triple.relation, triple.tail} : Triple{triple.head, triple.relation, e};
+            if (!IsTrue(graph, other)) of_false.push_back(score(e));
+          }
+          for (int k = 0; k < 6; ++k, ++at) {
+            EXPECT_EQ((*examples)[at].question, triple.relation + (for_head ? kRelations : 0));
+            if (k == 0) continue;
+            EXPECT_FALSE((*examples)[at].is_true);
+            EXPECT_NE(std::find(of_false.begin(), of_false.end(), (*examples)[at].score), of_false.end());
+          }
         }
       }
     }

@@ -6,12 +6,14 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
+#include "lib/ranking/score_form.h"
 
 namespace rutile {
 
 template <typename T>
 void SetEntities(const ScoreTable<T>& table, int64_t first, CountingDevice* device) {
   CHECK(table.dim > 0);
+  CHECK(!IsDistance(table.form)) << "distances have no kernels for GPUs";
   CHECK(static_cast<int64_t>(table.entity.size()) == table.num * table.dim) << table.entity.size() << ", " << table.num;
   CHECK(table.bias.empty() || static_cast<int64_t>(table.bias.size()) == table.num) << table.bias.size();
   device->counts<T>()->SetEntities(table.entity.data(), table.bias.empty() ? nullptr : table.bias.data(), first,

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/ranking/score_form.h"
 
 namespace rutile {
 namespace {
@@ -105,6 +106,11 @@ absl::StatusOr<KgeScorer> MakeEnsembleScorer(std::vector<KgeScorer> models) {
       return absl::InvalidArgumentError(absl::StrCat("a model has ", model.num_entities(), " entities and ",
                                                      model.num_relations, " relations (with inverses), another ", num,
                                                      " and ", models[0].num_relations));
+    }
+    if (IsDistance(model.form)) {
+      return absl::InvalidArgumentError(
+          "a model whose scores are distances (transe, rotate) cannot be one of several: their mean and deviation over "
+          "all entities are not a product of vectors");
     }
     is_double |= model.entities.dtype() == DType::kF64;
     Member member;

@@ -18,7 +18,7 @@ namespace rutile {
 // for two more in double.
 //
 // The type is F64 if that of a model is. INVALID_ARGUMENT: the models differ in their numbers of entities or relations,
-// or a row is not finite.
+// a row is not finite, or scores are distances.
 absl::StatusOr<KgeScorer> MakeEnsembleScorer(std::vector<KgeScorer> models);
 
 }  // namespace rutile

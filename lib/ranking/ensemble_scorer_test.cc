@@ -104,6 +104,9 @@ TEST(EnsembleScorerTest, RefusesWhatDoesNotFit) {
   const TestModel<double> model = Model<double>(4, 3, 7);
   TestModel<double> larger(kNum + 1, 2 * kRelations, 4), other = Model<double>(4, 3, 8);
   EXPECT_FALSE(MakeEnsembleScorer({model.Scorer(), larger.Scorer()}).ok());
+  const TestModel<double> distances(kNum, 2 * kRelations, 4, ScoreForm::kL1);
+  EXPECT_THAT(std::string(MakeEnsembleScorer({model.Scorer(), distances.Scorer()}).status().message()),
+              ::testing::HasSubstr("distances (transe, rotate) cannot be one of several"));
   other.entity[9] = std::numeric_limits<double>::infinity();
   EXPECT_THAT(std::string(MakeEnsembleScorer({model.Scorer(), other.Scorer()}).status().message()),
               ::testing::HasSubstr("entity 2 is not finite"));

@@ -11,15 +11,18 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "lib/ranking/score_form.h"
 #include "lib/ranking/score_sweep.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
 
-// A model's scores. The score of a tail is <v(head, relation), entity's row> + entity's bias, all F32 or all F64.
+// A model's scores. The score of a tail is <v(head, relation), entity's row> + entity's bias, or their distance
+// (score_form.h); all F32 or all F64.
 struct KgeScorer {
   Tensor entities;  // [N, d]
   Tensor bias;      // [N], or [0] without biases
+  ScoreForm form = ScoreForm::kDot;
   // Number of relations that queries can name: the graph's R, or 2 R with inverses.
   int64_t num_relations = 0;
   // Writes v of Q queries into hidden [Q, d], of the entities' type, with running statistics and without dropout. Ids
@@ -42,6 +45,7 @@ ScoreTable<T> EntityTable(const KgeScorer& scorer) {
   if (scorer.bias.num_elements() > 0) table.bias = scorer.bias.values<T>();
   table.num = scorer.num_entities();
   table.dim = scorer.dim();
+  table.form = scorer.form;
   return table;
 }
 

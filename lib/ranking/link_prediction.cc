@@ -82,6 +82,7 @@ class Predictor {
       ScoreTable<T> part;
       part.num = std::min(rows, num - first);
       part.dim = dim;
+      part.form = scorer_.form;
       std::vector<int32_t> ids(part.num), relation(part.num, queries[query].relation);
       for (int64_t i = 0; i < part.num; ++i) ids[i] = static_cast<int32_t>(first + i);
       const absl::Span<T> filled = absl::MakeSpan(hidden).subspan(0, part.num * dim);

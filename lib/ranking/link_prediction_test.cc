@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "lib/ranking/score_form.h"
 #include "lib/ranking/scorer_testing.h"
 
 namespace rutile {
@@ -24,45 +25,48 @@ std::string SplitOf(const KnowledgeGraph& graph, const Triple& t) {
 
 // Compares all answers with a sort by the definition: tails and heads, with and without inverses.
 TEST(LinkPredictionTest, EqualsTheDefinition) {
-  for (const bool inverses : {true, false}) {
-    const KnowledgeGraph graph = TestGraph(kNum, kRelations, inverses);
-    const TestModel<double> model(kNum, inverses ? 2 * kRelations : kRelations, 4);
-    std::vector<LinkQuery> queries;
-    for (int32_t e = 0; e < 5; ++e) queries.push_back({e, e % kRelations, e % 2 == 1});
-    for (const bool keep_known : {true, false}) {
-      for (const bool softmax : {true, false}) {
-        LinkPredictionOptions options;
-        options.top_k = kNum;
-        options.keep_known = keep_known;
-        options.softmax = softmax;
-        options.num_threads = 2;
-        const auto answers = PredictLinks(model.Scorer(), graph, queries, options);
-        ASSERT_TRUE(answers.ok()) << answers.status();
-        for (size_t q = 0; q < queries.size(); ++q) {
-          const LinkQuery& query = queries[q];
-          const auto triple = [&](int32_t e) {
-            return query.for_head ? Triple{e, query.relation, query.entity} : Triple{query.entity, query.relation, e};
-          };
-          const auto score = [&](int32_t e) {
-            if (!query.for_head) return model.Score(query.entity, query.relation, e);
-            return inverses ? model.Score(query.entity, kRelations + query.relation, e)
-                            : model.Score(e, query.relation, query.entity);
-          };
-          std::vector<int32_t> order;
-          double total = 0;
-          for (int32_t e = 0; e < kNum; ++e) {
-            total += std::exp(score(e));
-            if (keep_known || SplitOf(graph, triple(e)).empty()) order.push_back(e);
-          }
-          std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return score(a) > score(b); });
-          ASSERT_EQ((*answers)[q].size(), order.size());
-          for (size_t i = 0; i < order.size(); ++i) {
-            const LinkAnswer& answer = (*answers)[q][i];
-            EXPECT_EQ(answer.entity, order[i]) << q << ", " << i;
-            EXPECT_EQ(answer.score, score(order[i]));
-            const double expected = softmax ? std::exp(score(order[i])) / total : 1 / (1 + std::exp(-score(order[i])));
-            EXPECT_NEAR(answer.probability, expected, 1e-12);
-            EXPECT_EQ(answer.known, SplitOf(graph, triple(order[i])));
+  for (const ScoreForm form : {ScoreForm::kDot, ScoreForm::kL1, ScoreForm::kL2}) {
+    for (const bool inverses : {true, false}) {
+      const KnowledgeGraph graph = TestGraph(kNum, kRelations, inverses);
+      const TestModel<double> model(kNum, inverses ? 2 * kRelations : kRelations, 4, form);
+      std::vector<LinkQuery> queries;
+      for (int32_t e = 0; e < 5; ++e) queries.push_back({e, e % kRelations, e % 2 == 1});
+      for (const bool keep_known : {true, false}) {
+        for (const bool softmax : {true, false}) {
+          LinkPredictionOptions options;
+          options.top_k = kNum;
+          options.keep_known = keep_known;
+          options.softmax = softmax;
+          options.num_threads = 2;
+          const auto answers = PredictLinks(model.Scorer(), graph, queries, options);
+          ASSERT_TRUE(answers.ok()) << answers.status();
+          for (size_t q = 0; q < queries.size(); ++q) {
+            const LinkQuery& query = queries[q];
+            const auto triple = [&](int32_t e) {
+              return query.for_head ? Triple{e, query.relation, query.entity} : Triple{query.entity, query.relation, e};
+            };
+            const auto score = [&](int32_t e) {
+              if (!query.for_head) return model.Score(query.entity, query.relation, e);
+              return inverses ? model.Score(query.entity, kRelations + query.relation, e)
+                              : model.Score(e, query.relation, query.entity);
+            };
+            std::vector<int32_t> order;
+            double total = 0;
+            for (int32_t e = 0; e < kNum; ++e) {
+              total += std::exp(score(e));
+              if (keep_known || SplitOf(graph, triple(e)).empty()) order.push_back(e);
+            }
+            std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return score(a) > score(b); });
+            ASSERT_EQ((*answers)[q].size(), order.size());
+            for (size_t i = 0; i < order.size(); ++i) {
+              const LinkAnswer& answer = (*answers)[q][i];
+              EXPECT_EQ(answer.entity, order[i]) << q << ", " << i;
+              EXPECT_EQ(answer.score, score(order[i]));
+              const double expected =
+                  softmax ? std::exp(score(order[i])) / total : 1 / (1 + std::exp(-score(order[i])));
+              EXPECT_NEAR(answer.probability, expected, 1e-12);
+              EXPECT_EQ(answer.known, SplitOf(graph, triple(order[i])));
+            }
           }
         }
       }

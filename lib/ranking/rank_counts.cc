@@ -10,6 +10,7 @@
 #include "lib/ranking/entity_set.h"
 #include "lib/ranking/rounded_sweep.h"
 #include "lib/ranking/score_bounds.h"
+#include "lib/ranking/score_form.h"
 #include "lib/ranking/score_kernel.h"
 
 namespace rutile {
@@ -243,7 +244,7 @@ void RankCounter<T>::Add(const ScoreTable<T>& part, int64_t first, ThreadPool* p
   CHECK(part.dim == dim_) << part.dim << " vs. " << dim_;
   CHECK(first == num_entities_) << first << " vs. " << num_entities_;
   num_entities_ += part.num;
-  rounding_.has_value() ? AddRounded(part, first, pool) : AddExact(part, first, pool);
+  rounding_.has_value() && !IsDistance(part.form) ? AddRounded(part, first, pool) : AddExact(part, first, pool);
 }
 
 template <typename T>
@@ -284,8 +285,9 @@ RanksAmong CountRanksAmong(const ScoreTable<T>& table, absl::Span<const T> hidde
       for (size_t t = 0; t < queries[q].targets.size(); ++t) {
         const int64_t entity = queries[q].targets[t];
         CHECK(entity >= 0 && entity < table.num) << entity << " of " << table.num;
-        target_score[first[q] + t] = ScoreOne(hidden.data() + q * table.dim, table.entity.data() + entity * table.dim,
-                                              table.dim, table.Bias(entity));
+        target_score[first[q] + t] =
+            ScoreOfRow(table.form, hidden.data() + q * table.dim, table.entity.data() + entity * table.dim, table.dim,
+                       table.Bias(entity));
       }
     }
   });

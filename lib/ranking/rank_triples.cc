@@ -16,7 +16,7 @@
 #include "lib/ranking/device_rank_counter.h"
 #include "lib/ranking/entity_set.h"
 #include "lib/ranking/rank_counts.h"
-#include "lib/ranking/score_kernel.h"
+#include "lib/ranking/score_form.h"
 #include "lib/ranking/score_sweep.h"
 #include "lib/ranking/sort_position.h"
 #include "lib/trace/scope.h"
@@ -137,8 +137,8 @@ class Ranker {
     return absl::OkStatus();
   }
 
-  // Ranks heads of one relation, scored as <v(head, relation), row of the tail>; the tail's bias is the same for all.
-  // asked: sorted, `first` is the tail.
+  // Ranks heads of one relation, scored by v(head, relation) and the row of the tail; the tail's bias is the same for
+  // all. asked: sorted, `first` is the tail.
   absl::Status RankHeads(absl::Span<const Asked> asked, const KnownTails& known) {
     const ProfileScope scope(Stage::kRank);
     const int32_t relation = asked[0].relation;
@@ -207,6 +207,7 @@ class Ranker {
     ScoreTable<T> table;
     table.entity = rows;
     table.dim = scorer_.dim();
+    table.form = scorer_.form;
     table.num = static_cast<int64_t>(rows.size()) / table.dim;
     return table;
   }
@@ -237,7 +238,7 @@ class Ranker {
     for (size_t q = 0; q < queries.size(); ++q) {
       for (size_t t = 0; t < queries[q].targets.size(); ++t) {
         const T* const head = kept.entity.data() + row[own.size()] * kept.dim;
-        own.push_back(ScoreOne(tails.data() + q * kept.dim, head, kept.dim, T{0}));
+        own.push_back(ScoreOfRow(kept.form, tails.data() + q * kept.dim, head, kept.dim, T{0}));
       }
     }
     RankCounter<T> counter(tails, kept.dim, queries, std::move(own));
@@ -353,6 +354,10 @@ absl::StatusOr<TripleRanks> RankTriples(const KgeScorer& scorer, const Knowledge
   RETURN_IF_ERROR(CheckScorer(scorer, graph));
   const bool inverses = scorer.num_relations == 2 * graph.num_relations();
   RETURN_IF_ERROR(CheckRankTriplesOptions(options, inverses));
+  if (options.device != nullptr && IsDistance(scorer.form)) {
+    return absl::InvalidArgumentError(
+        "scores that are distances (transe, rotate) have no kernels for GPUs: rank on the CPU (--device=cpu)");
+  }
   absl::Span<const Triple> triples = SplitTriples(graph, options.split);
   if (triples.empty()) {
     return absl::InvalidArgumentError(

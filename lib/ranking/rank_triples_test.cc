@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/graph/known_tails.h"
+#include "lib/ranking/score_form.h"
 #include "lib/ranking/scorer_testing.h"
 
 namespace rutile {
@@ -64,45 +65,47 @@ TYPED_TEST_SUITE(RankTriplesTest, Types);
 
 // Covers every split, filter and kind of model, with heads through inverses and by scoring all heads.
 TYPED_TEST(RankTriplesTest, EqualsTheDefinition) {
-  for (const bool inverses : {true, false}) {
-    const KnowledgeGraph graph = TestGraph(40, 3, inverses);
-    const TestModel<TypeParam> model(40, inverses ? 6 : 3, 4);
-    for (const GraphSplit split : {GraphSplit::kTrain, GraphSplit::kValid, GraphSplit::kTest}) {
-      for (const RankingFilter filter : {RankingFilter::kTrain, RankingFilter::kTrainValid, RankingFilter::kAll}) {
-        RankTriplesOptions options;
-        options.split = split;
-        options.filter = filter;
-        options.direction = RankingDirection::kBoth;
-        int64_t progress = 0;
-        options.on_progress = [&](int64_t n) { progress += n; };
-        const auto ranks = RankTriples(model.Scorer(), graph, nullptr, options);
-        ASSERT_TRUE(ranks.ok()) << ranks.status();
-        const Facts facts = FactsOf(graph, filter);
-        const absl::Span<const Triple> triples = SplitTriples(graph, split);
-        ASSERT_EQ(ranks->tail.size(), triples.size());
-        ASSERT_EQ(ranks->head.size(), triples.size());
-        EXPECT_EQ(progress, 2 * triples.size());
-        for (size_t i = 0; i < triples.size(); ++i) {
-          const Triple t = triples[i];
-          ExpectSame(ranks->tail[i],
-                     Define(
-                         40, t.tail, [&](int32_t e) { return model.Score(t.head, t.relation, e); },
-                         [&](int32_t e) {
-                           return facts.count({t.head, t.relation, e}) > 0;
-                         }),
-                     "tail", i);
-          ExpectSame(ranks->head[i],
-                     Define(
-                         40, t.head,
-                         [&](int32_t e) {
-                           // A tail's bias is the same for all heads.
-                           return inverses ? model.Score(t.tail, 3 + t.relation, e)
-                                           : model.Score(e, t.relation, t.tail);
-                         },
-                         [&](int32_t e) {
-                           return facts.count({e, t.relation, t.tail}) > 0;
-                         }),
-                     "head", i);
+  for (const ScoreForm form : {ScoreForm::kDot, ScoreForm::kL1, ScoreForm::kL2}) {
+    for (const bool inverses : {true, false}) {
+      const KnowledgeGraph graph = TestGraph(40, 3, inverses);
+      const TestModel<TypeParam> model(40, inverses ? 6 : 3, 4, form);
+      for (const GraphSplit split : {GraphSplit::kTrain, GraphSplit::kValid, GraphSplit::kTest}) {
+        for (const RankingFilter filter : {RankingFilter::kTrain, RankingFilter::kTrainValid, RankingFilter::kAll}) {
+          RankTriplesOptions options;
+          options.split = split;
+          options.filter = filter;
+          options.direction = RankingDirection::kBoth;
+          int64_t progress = 0;
+          options.on_progress = [&](int64_t n) { progress += n; };
+          const auto ranks = RankTriples(model.Scorer(), graph, nullptr, options);
+          ASSERT_TRUE(ranks.ok()) << ranks.status();
+          const Facts facts = FactsOf(graph, filter);
+          const absl::Span<const Triple> triples = SplitTriples(graph, split);
+          ASSERT_EQ(ranks->tail.size(), triples.size());
+          ASSERT_EQ(ranks->head.size(), triples.size());
+          EXPECT_EQ(progress, 2 * triples.size());
+          for (size_t i = 0; i < triples.size(); ++i) {
+            const Triple t = triples[i];
+            ExpectSame(ranks->tail[i],
+                       Define(
+                           40, t.tail, [&](int32_t e) { return model.Score(t.head, t.relation, e); },
+                           [&](int32_t e) {
+                             return facts.count({t.head, t.relation, e}) > 0;
+                           }),
+                       "tail", i);
+            ExpectSame(ranks->head[i],
+                       Define(
+                           40, t.head,
+                           [&](int32_t e) {
+                             // A tail's bias is the same for all heads.
+                             return inverses ? model.Score(t.tail, 3 + t.relation, e)
+                                             : model.Score(e, t.relation, t.tail);
+                           },
+                           [&](int32_t e) {
+                             return facts.count({e, t.relation, t.tail}) > 0;
+                           }),
+                       "head", i);
+          }
         }
       }
     }

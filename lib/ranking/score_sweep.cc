@@ -5,6 +5,8 @@
 
 #include "lib/base/logging.h"
 #include "lib/base/round_up.h"
+#include "lib/ranking/distance_kernel.h"
+#include "lib/ranking/score_form.h"
 #include "lib/ranking/score_kernel.h"
 #include "lib/trace/scope.h"
 
@@ -55,8 +57,13 @@ void SweepScores(const ScoreTable<T>& table, absl::Span<const T> hidden, ThreadP
       scores.resize(tile * block);
       for (int64_t q = begin; q < end; q += tile) {
         const int64_t rows = std::min(tile, end - q);
-        ScoreTile(hidden.data() + q * dim, static_cast<int>(rows), dim, panels.data(), num_panels, bias.data(),
-                  scores.data(), block);
+        if (IsDistance(table.form)) {
+          DistanceTile(table.form, hidden.data() + q * dim, rows, dim, panels.data(), num_panels, bias.data(),
+                       scores.data(), block);
+        } else {
+          ScoreTile(hidden.data() + q * dim, static_cast<int>(rows), dim, panels.data(), num_panels, bias.data(),
+                    scores.data(), block);
+        }
         for (int64_t r = 0; r < rows; ++r) {
           visit(q + r, first, absl::MakeConstSpan(scores.data() + r * block, count), worker);
         }

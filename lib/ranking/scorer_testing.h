@@ -3,6 +3,7 @@
 #ifndef RUTILE_LIB_RANKING_SCORER_TESTING_H_
 #define RUTILE_LIB_RANKING_SCORER_TESTING_H_
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,17 +12,20 @@
 #include "lib/base/random.h"
 #include "lib/graph/knowledge_graph.h"
 #include "lib/ranking/kge_scorer.h"
+#include "lib/ranking/score_form.h"
 
 namespace rutile {
 
-// DistMult with a bias, of small whole numbers, so that scores are exact and many are equal.
+// DistMult with a bias, of small whole numbers, so that scores are exact and many are equal; or the distances of its
+// queries from the tails.
 template <typename T>
 struct TestModel {
   int64_t num, relations, dim;
+  ScoreForm form;
   std::vector<T> entity, relation, bias;
 
-  TestModel(int64_t num_entities, int64_t num_relations, int64_t d)
-      : num(num_entities), relations(num_relations), dim(d) {
+  TestModel(int64_t num_entities, int64_t num_relations, int64_t d, ScoreForm score_form = ScoreForm::kDot)
+      : num(num_entities), relations(num_relations), dim(d), form(score_form) {
     RandomStream stream(5, "model");
     const auto fill = [&](std::vector<T>* values, int64_t n) {
       for (int64_t i = 0; i < n; ++i) values->push_back(static_cast<T>(stream.Below(5)) - T{2});
@@ -32,17 +36,23 @@ struct TestModel {
   }
 
   double Score(int64_t head, int64_t rel, int64_t tail) const {
-    double sum = bias[tail];
+    double sum = 0;
     for (int64_t k = 0; k < dim; ++k) {
-      sum += static_cast<double>(entity[head * dim + k]) * relation[rel * dim + k] * entity[tail * dim + k];
+      const double query = static_cast<double>(entity[head * dim + k]) * relation[rel * dim + k];
+      const double x = entity[tail * dim + k];
+      sum += form == ScoreForm::kDot  ? query * x
+             : form == ScoreForm::kL1 ? std::abs(query - x)
+                                      : (query - x) * (query - x);
     }
-    return sum;
+    if (form == ScoreForm::kDot) return bias[tail] + sum;
+    return bias[tail] - (form == ScoreForm::kL1 ? sum : std::sqrt(sum));
   }
 
   KgeScorer Scorer() const {
     KgeScorer scorer;
     scorer.entities = Tensor::Of<T>(entity, {num, dim});
     scorer.bias = Tensor::Of<T>(bias);
+    scorer.form = form;
     scorer.num_relations = relations;
     scorer.hidden = [this](absl::Span<const int32_t> heads, absl::Span<const int32_t> rels, Tensor* hidden) {
       const absl::Span<T> out = hidden->mutable_values<T>();

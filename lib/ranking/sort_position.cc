@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "lib/base/logging.h"
-#include "lib/ranking/score_kernel.h"
 
 namespace rutile {
 namespace {
@@ -31,8 +30,8 @@ std::vector<int64_t> SortPositions(const ScoreTable<T>& table, absl::Span<const 
     for (size_t t = 0; t < queries[q].targets.size(); ++t) {
       const int64_t e = queries[q].targets[t];
       CHECK(e >= 0 && e < table.num) << e << " of " << table.num;
-      own[first_target[q] + t] = Probability(
-          ScoreOne(hidden.data() + q * table.dim, table.entity.data() + e * table.dim, table.dim, table.Bias(e)));
+      own[first_target[q] + t] = Probability(ScoreOfRow(table.form, hidden.data() + q * table.dim,
+                                                        table.entity.data() + e * table.dim, table.dim, table.Bias(e)));
     }
   }
   std::vector<int64_t> position(own.size(), 1);

@@ -175,6 +175,19 @@ for name in rescal cp simple; do
   $evaluate --queries=queries.tsv --top_k=3 $name.safetensors g.safetensors > answers.$name || fail "answers of $name"
   $evaluate --export_embeddings=$name.e.safetensors $name.safetensors 2> log || fail "embeddings of $name: $(cat log)"
 done
+# So are distances, but not together with others.
+for name in transe rotate; do
+  $model g.safetensors $name.safetensors $name dettmers 8 2 1 1vsAll || fail "model $name"
+  $evaluate --threads=1 $name.safetensors g.safetensors > one.$name || fail "ranks of $name"
+  $evaluate --threads=2 $name.safetensors g.safetensors > two.$name || fail "ranks of $name on two threads"
+  cmp one.$name two.$name || fail "$name: threads differ"
+  $evaluate --queries=queries.tsv --top_k=3 $name.safetensors g.safetensors > answers.$name || fail "answers of $name"
+  awk -F'\t' 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == "score") c = i; next } $c > 0 { exit 1 }' answers.$name ||
+    fail "$name: a distance below 0"
+  $evaluate --export_embeddings=$name.e.safetensors $name.safetensors 2> log || fail "embeddings of $name: $(cat log)"
+  expect_error 1 'distances (transe, rotate) cannot be one of several' \
+    $evaluate $name.safetensors,rescal.safetensors g.safetensors
+done
 $evaluate rescal.safetensors,cp.safetensors,simple.safetensors g.safetensors > together || fail "models together"
 for name in rescal cp; do
   expect_error 1 "entities of $name have 8 numbers .*\.safetensors" \

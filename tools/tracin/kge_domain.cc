@@ -459,6 +459,7 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags
         std::make_unique<KgeDomain>(flags, checkpoint_set, std::move(data), KgeShape(), reference));
   }
   ASSIGN_OR_RETURN(const KgeShape shape, ShapeOf(*checkpoint_set, model, data.graph));
+  RETURN_IF_ERROR(CheckInfluenceModel(shape.options.model));
   if (checkpoint_set->are_models()) RETURN_IF_ERROR(CheckModels(*checkpoint_set, shape, data.graph));
   RETURN_IF_ERROR(CheckSameTriples(flags, *checkpoint_set, data));
   RETURN_IF_ERROR(RefuseSubset(*checkpoint_set, model));

@@ -43,6 +43,15 @@ for model in rescal cp simple; do
   done
 done
 
+# Distances are no products, whose factors tracin multiplies.
+for model in transe rotate; do
+  $train --kge_model=$model --embedding_dim=8 --max_epochs=1 --plot=false --progress=false --threads=1 \
+    --output_dir=$model g.safetensors > log 2>&1 || fail "train $model: $(cat log)"
+  $tracin --train=g.safetensors --test=t.tsv --output=v.tsv $model/checkpoints/last.safetensors > log 2>&1 &&
+    fail "tracin of $model"
+  expect_line "those of $model are distances" log
+done
+
 # Scores add up over checkpoints with their rates, blocks and shards; they are symmetric, and self is the diagonal.
 ok one.tsv $data --top_k=0 --learning_rate=1 run/checkpoints/epoch-00002.safetensors
 ok two.tsv $data --top_k=0 --learning_rate=1 run/checkpoints/epoch-00004.safetensors

@@ -230,6 +230,34 @@ refuses 'relation_prediction has no effect with --kge_model=conve' \
 refuses 'dura.*conve' $train --regularizer=dura --output_dir=z t.safetensors
 refuses 'candidate_dropout' $train $product $table --candidate_dropout=0.1 --max_steps=30 --resume --output_dir=tableb \
   t.safetensors
+# Distances, by the kernel and by the reference. What a distance cannot have is refused by name.
+for model in transe rotate; do
+  distance="--kge_model=$model --embedding_dim=16 --threads=1 --seed=3"
+  for flags in "--distance_norm=2" "--kge_loss=KvsAll --entity_dropout=0.2 --candidate_dropout=0.1" "--kge_loss=1-N"; do
+    succeeds $train $distance $flags --max_epochs=3 --overwrite --output_dir=g t.safetensors
+    succeeds $train $distance $flags --max_epochs=3 --overwrite --threads=2 --compile_mode=none --output_dir=h \
+      t.safetensors
+    awk -v a="$(loss_of g)" -v b="$(loss_of h)" 'BEGIN {exit !(a - b < 2e-3 * a && b - a < 2e-3 * a)}' ||
+      fail "$model $flags: loss $(loss_of g) by the kernel, $(loss_of h) by the reference"
+  done
+  succeeds $train $distance --distance_norm=2 --max_steps=20 --output_dir=$model t.safetensors
+  succeeds $train $distance --distance_norm=2 --max_steps=7 --output_dir=${model}b t.safetensors
+  succeeds $train $distance --distance_norm=2 --max_steps=20 --resume --output_dir=${model}b t.safetensors
+  $diff $model/last.safetensors ${model}b/last.safetensors || fail "a run of $model that was resumed differs"
+  refuses 'distance_norm' $train $distance --distance_norm=1 --max_steps=30 --resume --output_dir=${model}b \
+    t.safetensors
+  succeeds $train --init_from=$model/best.safetensors --max_epochs=1 --threads=1 --output_dir=${model}i t.safetensors
+  [ "$(config ${model}i distance_norm)" = 2 ] || fail "a run that began with $model has another norm"
+  refuses "distance_norm=1.* has 2" $train --init_from=$model/best.safetensors --distance_norm=1 --output_dir=z \
+    t.safetensors
+  refuses "relation_prediction has no effect with --kge_model=$model" \
+    $train $distance --relation_prediction=1 --output_dir=z t.safetensors
+  refuses "$model has no matrix products" $train $distance --precision=bf16-mixed --compile_mode=none --device=cpu \
+    --output_dir=z t.safetensors
+  refuses 'distance_norm' $train $distance --distance_norm=3 --output_dir=z t.safetensors
+done
+refuses 'regularizer = f2.*rotate are angles' $train --kge_model=rotate --regularizer=f2 --output_dir=z t.safetensors
+refuses 'distance_norm has no effect' $train --kge_model=complex --distance_norm=2 --output_dir=z t.safetensors
 # The other products of embeddings, by the kernel and by the reference. A run that is stopped goes on to the same bits.
 for model in rescal cp simple; do
   bilinear="--kge_model=$model --embedding_dim=16 --threads=1 --seed=3 --kge_loss=1vsAll"

@@ -20,6 +20,13 @@ KgeInfluenceLoss TrainedInfluenceLoss(KgeLoss loss) {
   LOG(FATAL) << "no such loss: " << static_cast<int>(loss);
 }
 
+absl::Status CheckInfluenceModel(KgeModel model) {
+  if (!IsDistanceModel(model)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("influence is computed of models whose scores are products of vectors, and those of ",
+                   kKgeModelNames.Name(model), " are distances: train another model, such as complex"));
+}
+
 absl::Status CheckKgeInfluenceOptions(const KgeInfluenceOptions& options, DType precision) {
   if (options.bf16 && precision != DType::kF32) {
     return absl::InvalidArgumentError(absl::StrCat("bf16 = true rounds factors of fp32 products, but parameters are ",

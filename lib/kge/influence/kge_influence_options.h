@@ -92,6 +92,9 @@ inline bool HasRoundedProducts(KgeModel model, KgeInfluenceLoss loss) {
   return model == KgeModel::kConvE || IsOverEntities(loss);
 }
 
+// Returns INVALID_ARGUMENT for a model whose gradients have no factors here: those whose scores are distances.
+absl::Status CheckInfluenceModel(KgeModel model);
+
 // Returns INVALID_ARGUMENT naming option, value and what would fit (bf16 needs fp32 and no projection; label_test_tails
 // needs a loss with known tails, and the loss as the quantity).
 absl::Status CheckKgeInfluenceOptions(const KgeInfluenceOptions& options, DType precision);

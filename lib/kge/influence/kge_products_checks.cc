@@ -69,6 +69,7 @@ absl::Status CheckKgeProducts(const KgeShape& shape, const WeightedCheckpoint& p
   if (dtype != DType::kF32 && dtype != DType::kF64) {
     return absl::InvalidArgumentError(absl::StrCat("parameters are ", DTypeName(dtype), "; expected F32 or F64"));
   }
+  RETURN_IF_ERROR(CheckInfluenceModel(shape.options.model));
   RETURN_IF_ERROR(CheckKgeInfluenceOptions(options, dtype));
   RETURN_IF_ERROR(CheckProjection(shape, options, point.preconditioner.num_elements() > 0));
   RETURN_IF_ERROR(CheckTensor("parameters", point.parameters, dtype, shape.offsets().size));

@@ -463,6 +463,12 @@ TEST(KgeProductsEdgesTest, RefusesWhatDoesNotFit) {
     EXPECT_TRUE(absl::IsInvalidArgument(products.status())) << products.status();
     return std::string(products.status().message());
   };
+  for (const KgeModel model : {KgeModel::kTransE, KgeModel::kRotatE}) {
+    const Problem distances({model, ConveVariant::kDettmers});
+    const auto products = MakeKgeProducts(distances.shape, distances.point, {}, distances.options, nullptr);
+    EXPECT_THAT(std::string(products.status().message()),
+                AllOf(HasSubstr(std::string(kKgeModelNames.Name(model))), HasSubstr("distances")));
+  }
   KgeInfluenceData data;
   data.train = problem.train;
   const std::vector<Triple> strange = {{0, 0, 0}, {1, 3, 2}};

@@ -1,6 +1,7 @@
 #include "lib/kge/layers/product_query.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lib/base/logging.h"
 #include "lib/matrix/row_dot.h"
@@ -37,6 +38,16 @@ void ProductQuery(const KgeShape& shape, const T* h, const T* r, T* v) {
       for (int64_t j = 0, k = half; j < half; ++j, ++k) {
         v[j] = T(0.5) * (h[k] * r[k]);
         v[k] = T(0.5) * (h[j] * r[j]);
+      }
+      return;
+    case KgeModel::kTransE:
+      for (int64_t j = 0; j < d; ++j) v[j] = h[j] + r[j];
+      return;
+    case KgeModel::kRotatE:
+      for (int64_t j = 0, k = half; j < half; ++j, ++k) {
+        const T cosine = std::cos(r[j]), sine = std::sin(r[j]);
+        v[j] = h[j] * cosine - h[k] * sine;
+        v[k] = h[j] * sine + h[k] * cosine;
       }
       return;
   }
@@ -82,6 +93,20 @@ void AddProductGradients(const KgeShape& shape, const T* h, const T* r, const T*
         d_r[k] += T(0.5) * (d_v[j] * h[k]);
         d_h[j] += T(0.5) * (d_v[k] * r[j]);
         d_r[j] += T(0.5) * (d_v[k] * h[j]);
+      }
+      return;
+    case KgeModel::kTransE:
+      for (int64_t j = 0; j < d; ++j) {
+        d_h[j] += d_v[j];
+        d_r[j] += d_v[j];
+      }
+      return;
+    case KgeModel::kRotatE:
+      for (int64_t j = 0, k = half; j < half; ++j, ++k) {
+        const T cosine = std::cos(r[j]), sine = std::sin(r[j]);
+        d_h[j] += d_v[j] * cosine + d_v[k] * sine;
+        d_h[k] += d_v[k] * cosine - d_v[j] * sine;
+        d_r[j] += d_v[k] * (h[j] * cosine - h[k] * sine) - d_v[j] * (h[j] * sine + h[k] * cosine);
       }
       return;
   }

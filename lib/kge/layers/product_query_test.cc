@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -19,6 +21,8 @@ namespace {
 
 constexpr KgeModel kModels[] = {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp,
                                 KgeModel::kSimple};
+// Their scores are distances.
+constexpr KgeModel kTranslations[] = {KgeModel::kTransE, KgeModel::kRotatE};
 
 KgeShape Shape(KgeModel model, int64_t dim) {
   KgeShape shape;
@@ -65,6 +69,9 @@ double Score(KgeModel model, int64_t d, const double* h, const double* r, const 
       return product(half, h, r, t + half);
     case KgeModel::kSimple:
       return (product(half, h, r, t + half) + product(half, t, r + half, h + half)) / 2;
+    case KgeModel::kTransE:
+    case KgeModel::kRotatE:
+      break;
   }
   return std::nan("");
 }
@@ -109,13 +116,57 @@ TEST(ProductQueryTest, GradientsAreDifferencesAndAreAdded) {
   }
 }
 
+// TransE adds, RotatE multiplies complex numbers by those of modulus 1.
+TEST(ProductQueryTest, TranslationsAndRotations) {
+  const std::vector<double> h = Random(6, "h"), r = Random(6, "r");
+  std::vector<double> v(6);
+  ProductQuery(Shape(KgeModel::kTransE, 6), h.data(), r.data(), v.data());
+  for (int k = 0; k < 6; ++k) EXPECT_EQ(v[k], h[k] + r[k]);
+  ProductQuery(Shape(KgeModel::kRotatE, 6), h.data(), r.data(), v.data());
+  for (int k = 0; k < 3; ++k) {
+    const std::complex<double> rotated = std::complex<double>(h[k], h[3 + k]) * std::polar(1.0, r[k]);
+    EXPECT_NEAR(v[k], rotated.real(), 1e-14);
+    EXPECT_NEAR(v[3 + k], rotated.imag(), 1e-14);
+  }
+}
+
+TEST(ProductQueryTest, GradientsOfTranslationsAreDifferencesAndAreAdded) {
+  for (const KgeModel model : kTranslations) {
+    const int64_t dim = 6;
+    const KgeShape shape = Shape(model, dim);
+    std::vector<double> h = Random(dim, "h"), r = Random(shape.relation_dim(), "r"), v(dim);
+    const std::vector<double> d_v = Random(dim, "t");
+    std::vector<double> d_h(dim, 1.0), d_r(r.size(), 1.0);
+    AddProductGradients(shape, h.data(), r.data(), d_v.data(), d_h.data(), d_r.data());
+    const auto product = [&] {
+      ProductQuery(shape, h.data(), r.data(), v.data());
+      double sum = 0;
+      for (int64_t k = 0; k < dim; ++k) sum += d_v[k] * v[k];
+      return sum;
+    };
+    const double step = 1e-6;
+    for (auto [row, slopes] : {std::pair(&h, &d_h), std::pair(&r, &d_r)}) {
+      for (size_t k = 0; k < row->size(); ++k) {
+        const double at = (*row)[k];
+        (*row)[k] = at + step;
+        const double above = product();
+        (*row)[k] = at - step;
+        EXPECT_NEAR((*slopes)[k], 1 + (above - product()) / (2 * step), 1e-8) << kKgeModelNames.Name(model) << " " << k;
+        (*row)[k] = at;
+      }
+    }
+  }
+}
+
 // The layers of a batch are the formula of each query with its masks, for any number of threads. With RESCAL, queries
 // are grouped by relation, or each has a matrix of its own where relations are dropped.
 TEST(ProductLayersTest, BatchesAreTheFormulaOfEachQuery) {
   struct Rates {
     double input, entity, relation;
   };
-  for (const KgeModel model : kModels) {
+  std::vector<KgeModel> models(std::begin(kModels), std::end(kModels));
+  models.insert(models.end(), std::begin(kTranslations), std::end(kTranslations));
+  for (const KgeModel model : models) {
     for (const Rates& rates : {Rates{0, 0, 0}, Rates{0.3, 0, 0}, Rates{0, 0.3, 0}, Rates{0, 0, 0.3}}) {
       KgeShape shape = Shape(model, 10);
       shape.options.input_dropout = rates.input;

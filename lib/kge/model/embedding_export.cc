@@ -101,8 +101,7 @@ const Schema& EmbeddingsSchema() {
       "kge.embeddings/1",
       "Embeddings of a knowledge-graph model, made by `evaluate --export_embeddings` for other programs. N entities of "
       "d numbers, Q relations (with inverses: R, then the inverse of each) of D numbers: d, but d² for rescal, a "
-      "matrix "
-      "row by row, and d/2 for cp. Names are text, a line for each id.",
+      "matrix row by row, d/2 for cp, and d/2 angles for rotate. Names are text, a line for each id.",
       {
           {"entity", {DType::kF32, DType::kF64}, {"N", "d"}, true, "a row for each entity"},
           {"relation", {DType::kF32, DType::kF64}, {"Q", "D"}, true, "a row for each relation that queries name"},

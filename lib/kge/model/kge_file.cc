@@ -88,12 +88,12 @@ const Schema& KgeSchema() {
       "relations that queries name; embeddings of d numbers. A tail's score for (head, relation) is v · "
       "entity.weight[tail] + entity.bias[tail]. DistMult: v = e_h · w_r, element by element. ComplEx: rows are real "
       "parts, then imaginary parts; v is the complex product. RESCAL: v = e_h^T W, where w_r is the matrix W row by "
-      "row. "
-      "CP and SimplE: rows of entities are their vectors as heads, a, then as tails, b; CP: v = [0, a_h · w_r]; "
+      "row. CP and SimplE: rows of entities are their vectors as heads, a, then as tails, b; CP: v = [0, a_h · w_r]; "
       "SimplE: "
-      "w_r = [r, inverse of r], v = ½ [b_h · inverse of r, a_h · r]. Relations have D numbers: d, but d² for RESCAL "
-      "and "
-      "d/2 for CP. ConvE (C channels, F = C · map height · map width "
+      "w_r = [r, inverse of r], v = ½ [b_h · inverse of r, a_h · r]. TransE: v = e_h + w_r; RotatE: entities as for "
+      "ComplEx, whose numbers v turns by the angles w_r; their score is minus the norm (distance_norm) of v - "
+      "entity.weight[tail]. Relations have D numbers: d, but d² for RESCAL and d/2 for CP and RotatE. ConvE (C "
+      "channels, F = C · map height · map width "
       "features): v = relu(bn2(fc(relu(bn1(conv(bn0(image))))))), the image made of both embeddings, "
       "embedding_height × embedding_width each, one above the other (tiepin: side by side); norms have eps 1e-5. All "
       "weights are F32, or all F64.",
@@ -125,10 +125,11 @@ const Schema& KgeSchema() {
           {"calibration.value", {DType::kF64}, {"CP"}, false, "its probability; platt: the offset"},
       },
       {
-          {"kge_model", true, "conve, distmult, complex, rescal, cp or simple"},
+          {"kge_model", true, "conve, distmult, complex, rescal, cp, simple, transe or rotate"},
           {"inverse_relations", true, "`true`: relation R + r is the inverse of r"},
           {"vocabulary_sha256", true, "of the names in their order"},
           {"embedding_dim", true, "d"},
+          {"distance_norm", false, "of transe and rotate: 1 or 2"},
           {"kge_loss", true, "1-N, 1-of-N, 1vsAll or KvsAll"},
           {"label_smoothing", true, "eps"},
           {"label_smoothing_form", false, "dettmers, standard or pykeen, where eps is not 0"},

@@ -58,8 +58,11 @@ TEST(KgeFileTest, IsReadBack) {
          {std::pair(KgeModel::kConvE, ConveVariant::kDettmers), std::pair(KgeModel::kConvE, ConveVariant::kTiepin),
           std::pair(KgeModel::kConvE, ConveVariant::kLibkge), std::pair(KgeModel::kDistMult, ConveVariant::kDettmers),
           std::pair(KgeModel::kComplEx, ConveVariant::kDettmers), std::pair(KgeModel::kRescal, ConveVariant::kDettmers),
-          std::pair(KgeModel::kCp, ConveVariant::kDettmers), std::pair(KgeModel::kSimple, ConveVariant::kDettmers)}) {
+          std::pair(KgeModel::kCp, ConveVariant::kDettmers), std::pair(KgeModel::kSimple, ConveVariant::kDettmers),
+          std::pair(KgeModel::kTransE, ConveVariant::kDettmers),
+          std::pair(KgeModel::kRotatE, ConveVariant::kDettmers)}) {
       TrainedKge model = Model(kind, variant, precision);
+      model.shape.options.distance_norm = IsDistanceModel(kind) ? 2 : 1;
       EntityTypesBuilder types;
       if (precision == DType::kF64) types.Add(2, "metal");
       model.names.entity_types = types.Build(4);
@@ -68,6 +71,7 @@ TEST(KgeFileTest, IsReadBack) {
       ASSERT_TRUE(read.ok()) << read.status();
       EXPECT_EQ(read->shape.options.model, kind);
       EXPECT_EQ(read->shape.options.precision, precision);
+      EXPECT_EQ(read->shape.options.distance_norm, IsDistanceModel(kind) ? 2 : 1);
       EXPECT_EQ(read->shape.num_relations, 4);
       EXPECT_EQ(read->shape.options.kernel_width, kind == KgeModel::kConvE ? 2 : 3);
       EXPECT_EQ(read->names.entities, model.names.entities);
@@ -101,7 +105,7 @@ TEST(KgeFileTest, RefusesWhatDoesNotFit) {
     return Refusal([=](TensorFile* file) { file->metadata[key] = value; });
   };
   EXPECT_THAT(metadata("kind", "potential/1"), HasSubstr("expected kge/1"));
-  EXPECT_THAT(metadata("kge_model", "transe"), HasSubstr("transe"));
+  EXPECT_THAT(metadata("kge_model", "tucker"), HasSubstr("transe"));
   EXPECT_THAT(metadata("embedding_dim", "200"), HasSubstr("what fits"));
   EXPECT_THAT(metadata("inverse_relations", "perhaps"), HasSubstr("expected true or false"));
   EXPECT_THAT(metadata("inverse_relations", "false"), HasSubstr("vocabulary_sha256"));

@@ -11,6 +11,8 @@
 namespace rutile {
 namespace {
 
+constexpr double kPi = 3.14159265358979323846;
+
 void FillNormal(double deviation, RandomStream stream, absl::Span<double> values) {
   for (double& value : values) value = deviation * stream.Normal();
 }
@@ -42,7 +44,9 @@ std::vector<double> InitialKgeParameters(const KgeShape& shape, uint64_t seed) {
     const int64_t size = slice.num_elements();
     const absl::Span<double> values = absl::MakeSpan(parameters).subspan(slice.offset, size);
     const RandomStream stream(seed, absl::StrCat("kge_init.", slice.name));
-    if (slice.name == "entity.weight" || slice.name == "relation.weight") {
+    if (slice.name == "relation.weight" && shape.options.model == KgeModel::kRotatE) {
+      FillUniform(kPi, stream, values);
+    } else if (slice.name == "entity.weight" || slice.name == "relation.weight") {
       FillEmbeddings(shape.options.init, slice, stream, values);
     } else if (slice.name == "conv.weight" && glorot) {
       const double outputs = static_cast<double>(slice.shape[0]) * kernel;

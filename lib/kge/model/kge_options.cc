@@ -28,6 +28,11 @@ bool IsConve(const KgeOptions& options) { return options.model == KgeModel::kCon
 
 bool IsProduct(const KgeOptions& options) { return IsProductModel(options.model); }
 
+bool IsDistance(const KgeOptions& options) { return IsDistanceModel(options.model); }
+
+// True if scores are linear in the relation's row.
+bool PredictsRelations(const KgeOptions& options) { return IsProduct(options) && !IsDistance(options); }
+
 // Rows of relations of RESCAL have as many numbers as the square of this: 64 MB in fp32.
 constexpr int64_t kLargestRescal = 4096;
 
@@ -91,11 +96,11 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
   using O = KgeOptions;
   static constexpr char kModel[] = "kge_model";
   static constexpr Setting<O> kSettings[] = {
-      Setting<O>::Choice<&O::model, &kKgeModelNames>(
-          kModel,
-          "Embedding model of a knowledge graph: conve, distmult, complex, rescal, cp or simple (SimplE). All but "
-          "conve "
-          "have no image, channels or kernel, and dropout of embeddings alone; flags of these are then refused."),
+      Setting<O>::Choice<&O::model, &kKgeModelNames>(kModel,
+                                                     "Embedding model of a knowledge graph: conve, distmult, complex, "
+                                                     "rescal, cp, simple (SimplE), transe or rotate. "
+                                                     "All but conve have no image, channels or kernel, and dropout of "
+                                                     "embeddings alone; flags of these are then refused."),
       Setting<O>::Choice<&O::variant, &kConveVariantNames>("conve_variant",
                                                            "Form of ConvE: dettmers (the authors'), tiepin or libkge. "
                                                            "The variant also sets the defaults of other flags.")
@@ -103,7 +108,7 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
       Setting<O>("embedding_dim", &O::embedding_dim,
                  "Number of values in an embedding. With 0, it is the product of --embedding_height and "
                  "--embedding_width, or 200 if neither is given (rescal: 64, and relations have the square of it). It "
-                 "must be even for complex, cp and simple, whose entities have two vectors of half of it.")
+                 "must be even for complex, rotate, cp and simple, whose entities have two vectors of half of it.")
           .In(kSizes)
           .Automatic("0"),
       Setting<O>("embedding_height", &O::embedding_height,
@@ -118,6 +123,12 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
           .In(kSizes)
           .Automatic("0")
           .Needs(kModel, IsConve),
+      Setting<O>(
+          "distance_norm", &O::distance_norm,
+          "Norm of the distances that are scores of transe and rotate: 1, the sum of absolute values (rotate: of "
+          "moduli), or 2, the root of the sum of squares.")
+          .In(AtLeast(1).AtMost(2))
+          .Needs(kModel, IsDistance),
       Setting<O>("output_channels", &O::output_channels, "Number of filters of ConvE's convolution.")
           .In(kSizes)
           .Needs(kModel, IsConve),
@@ -131,7 +142,8 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
           .Needs(kModel, IsConve),
       Setting<O>("input_dropout", &O::input_dropout,
                  "Dropout rate of both embeddings, at least 0 and below 1. Training scales the other numbers up. With "
-                 "-1, it is 0.2, but 0.4 for all models but conve, or 0 with --entity_dropout or --relation_dropout.")
+                 "-1, it is 0.2 for conve and 0.4 for the other models, but 0 for transe and rotate, and with "
+                 "--entity_dropout or --relation_dropout.")
           .In(kRates)
           .Automatic("-1"),
       Setting<O>("entity_dropout", &O::entity_dropout,
@@ -198,12 +210,13 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
           .In(Above(0))
           .Needs("regularizer", IsRegularized),
       Setting<O>("relation_prediction", &O::relation_prediction,
-                 "Weight of a second loss for all models but conve, the cross-entropy of a triple's relation in "
+                 "Weight of a second loss for all models but conve, transe and rotate, the cross-entropy of a triple's "
+                 "relation in "
                  "the softmax over all relations, given head and tail; 0: none. Published runs have 4 "
                  "(FB15k-237) and 0.05 (WN18RR). Validation losses are without it.")
           .In(AtLeast(0))
-          .Needs(kModel, IsProduct)
-          .RecordedIf([](const O& options) { return IsProduct(options) && options.relation_prediction > 0; }),
+          .Needs(kModel, PredictsRelations)
+          .RecordedIf([](const O& options) { return PredictsRelations(options) && options.relation_prediction > 0; }),
       Setting<O>::Text(
           "init", [](const O& options) { return SettingValue(EmbeddingInitText(options.init)); },
           [](absl::string_view text, O* options) -> absl::Status {
@@ -233,6 +246,11 @@ absl::Status CheckKgeOptions(const KgeOptions& options) {
                      kKgeModelNames.Name(options.model), " does not; expected none, n3, f2 or l3"));
   }
   if (IsConve(options)) return CheckImage(options);
+  if (options.model == KgeModel::kRotatE && IsRegularized(options)) {
+    return absl::InvalidArgumentError(absl::StrCat("regularizer = ", kKgeRegularizerNames.Name(options.regularizer),
+                                                   ": relations of rotate are angles, whose size has no meaning; "
+                                                   "expected none"));
+  }
   if (options.input_dropout > 0 && (options.entity_dropout > 0 || options.relation_dropout > 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat("input_dropout = ", options.input_dropout,
@@ -245,11 +263,12 @@ absl::Status CheckKgeOptions(const KgeOptions& options) {
                                                    kLargestRescal));
   }
   const bool complex = options.model == KgeModel::kComplEx;
-  const bool halves = complex || options.model == KgeModel::kCp || options.model == KgeModel::kSimple;
+  const bool rotate = options.model == KgeModel::kRotatE;
+  const bool halves = complex || rotate || options.model == KgeModel::kCp || options.model == KgeModel::kSimple;
   if (halves && options.embedding_dim % 2 != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "embedding_dim = ", options.embedding_dim, ": ", kKgeModelNames.Name(options.model), " needs an even number, ",
-        complex ? "real parts and imaginary parts" : "the vector as a head and the one as a tail"));
+        complex || rotate ? "real parts and imaginary parts" : "the vector as a head and the one as a tail"));
   }
   return absl::OkStatus();
 }

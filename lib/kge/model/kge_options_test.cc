@@ -24,7 +24,7 @@ std::string Refusal(const KgeOptions& options) {
 
 TEST(KgeOptionsTest, NamesAreReadBack) {
   for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal,
-                               KgeModel::kCp, KgeModel::kSimple}) {
+                               KgeModel::kCp, KgeModel::kSimple, KgeModel::kTransE, KgeModel::kRotatE}) {
     EXPECT_EQ(*kKgeModelNames.Parse(kKgeModelNames.Name(model)), model);
   }
   for (const ConveVariant variant : {ConveVariant::kDettmers, ConveVariant::kTiepin, ConveVariant::kLibkge}) {
@@ -53,8 +53,8 @@ TEST(KgeOptionsTest, NamesAreReadInAnyCaseWithoutDashes) {
 }
 
 TEST(KgeOptionsTest, OtherNamesAreRefusedWithTheChoices) {
-  EXPECT_THAT(std::string(kKgeModelNames.Parse("transe").status().message()),
-              AllOf(HasSubstr("transe"), HasSubstr("conve, distmult, complex, rescal, cp, simple")));
+  EXPECT_THAT(std::string(kKgeModelNames.Parse("tucker").status().message()),
+              AllOf(HasSubstr("tucker"), HasSubstr("conve, distmult, complex, rescal, cp, simple, transe, rotate")));
   EXPECT_THAT(std::string(kConveVariantNames.Parse("").status().message()), HasSubstr("dettmers, tiepin, libkge"));
   EXPECT_THAT(std::string(kKgeLossNames.Parse("bce").status().message()), HasSubstr("1-N, 1-of-N, 1vsAll, KvsAll"));
   EXPECT_THAT(std::string(kLabelSmoothingNames.Parse("none").status().message()),
@@ -179,6 +179,27 @@ TEST(CheckKgeOptionsTest, WeightsOfARegularizerAreAboveZero) {
   EXPECT_THAT(Refusal(options), HasSubstr("regularization is 0"));
 }
 
+TEST(CheckKgeOptionsTest, DistancesHaveANormAndAngles) {
+  KgeOptions options;
+  for (const KgeModel model : {KgeModel::kTransE, KgeModel::kRotatE}) {
+    options.model = model;
+    EXPECT_TRUE(IsDistanceModel(model));
+    for (const int64_t norm : {1, 2}) {
+      options.distance_norm = norm;
+      EXPECT_TRUE(CheckKgeOptions(options).ok());
+    }
+    options.distance_norm = 3;
+    EXPECT_THAT(Refusal(options), ErrorNames({"distance_norm", "3"}));
+    options.distance_norm = 1;
+  }
+  options.regularizer = KgeRegularizer::kF2;
+  EXPECT_THAT(Refusal(options), ErrorNames({"f2", "rotate", "angles"}));
+  options.model = KgeModel::kTransE;
+  EXPECT_TRUE(CheckKgeOptions(options).ok());
+  options.regularizer = KgeRegularizer::kDura;
+  EXPECT_THAT(Refusal(options), ErrorNames({"dura", "transe"}));
+}
+
 TEST(CheckKgeOptionsTest, ImagesAreConvesAlone) {
   KgeOptions options;
   options.model = KgeModel::kDistMult;
@@ -186,7 +207,7 @@ TEST(CheckKgeOptionsTest, ImagesAreConvesAlone) {
   EXPECT_TRUE(CheckKgeOptions(options).ok());
   options.model = KgeModel::kRescal;
   EXPECT_TRUE(CheckKgeOptions(options).ok());
-  for (const KgeModel model : {KgeModel::kComplEx, KgeModel::kCp, KgeModel::kSimple}) {
+  for (const KgeModel model : {KgeModel::kComplEx, KgeModel::kCp, KgeModel::kSimple, KgeModel::kRotatE}) {
     options.model = model;
     EXPECT_THAT(Refusal(options), ErrorNames({"embedding_dim = 7", "even", std::string(kKgeModelNames.Name(model))}));
   }
@@ -207,8 +228,9 @@ TEST(KgeSettingsTest, RowsCountForTheModelsThatHaveThem) {
     if (!row.HasEffect(conve)) of_products.push_back(row.name);
     if (!row.HasEffect(distmult)) of_conve.push_back(row.name);
   }
-  EXPECT_THAT(of_products, ::testing::ElementsAre("entity_dropout", "relation_dropout", "relation_prediction"));
-  EXPECT_THAT(of_conve, ::testing::ElementsAre("conve_variant", "embedding_height", "embedding_width",
+  EXPECT_THAT(of_products,
+              ::testing::ElementsAre("distance_norm", "entity_dropout", "relation_dropout", "relation_prediction"));
+  EXPECT_THAT(of_conve, ::testing::ElementsAre("conve_variant", "embedding_height", "embedding_width", "distance_norm",
                                                "output_channels", "kernel_height", "kernel_width",
                                                "feature_map_dropout", "output_dropout", "label_smoothing_form"));
 }
@@ -225,6 +247,10 @@ TEST(KgeSettingsTest, RangesAreCheckedWhereARowCounts) {
     options.model = KgeModel::kConvE;
     EXPECT_EQ(CheckKgeOptions(options).ok(), !row.HasEffect(options)) << row.name;
     if (!row.HasEffect(options)) options.model = KgeModel::kDistMult;
+    if (!row.HasEffect(options)) {
+      options.model = KgeModel::kTransE;
+      EXPECT_TRUE(row.HasEffect(options)) << row.name;
+    }
     EXPECT_THAT(CheckKgeOptions(options), ErrorNames(absl::StatusCode::kInvalidArgument, {row.name, "-7"}));
   }
 }

@@ -18,10 +18,10 @@ struct KgeShape {
   int64_t num_relations = 0;  // relations of queries: R, or 2 R with inverses
 
   int64_t dim() const { return options.embedding_dim; }  // d
-  // Numbers in a row of relations, D: d, but d x d for RESCAL and d / 2 for CP.
+  // Numbers in a row of relations, D: d, but d x d for RESCAL and d / 2 for CP and RotatE.
   int64_t relation_dim() const {
     if (options.model == KgeModel::kRescal) return dim() * dim();
-    return options.model == KgeModel::kCp ? dim() / 2 : dim();
+    return options.model == KgeModel::kCp || options.model == KgeModel::kRotatE ? dim() / 2 : dim();
   }
   bool stacked_in_width() const { return options.variant == ConveVariant::kTiepin; }
   int64_t image_height() const { return options.embedding_height * (stacked_in_width() ? 1 : 2); }

@@ -45,8 +45,9 @@ TEST(KgeShapeTest, TiepinStacksAlongWidth) {
 }
 
 TEST(KgeShapeTest, RelationsMayHaveOtherSizesThanEntities) {
-  for (const auto& [model, size] : {std::pair(KgeModel::kDistMult, 200), std::pair(KgeModel::kSimple, 200),
-                                    std::pair(KgeModel::kRescal, 40000), std::pair(KgeModel::kCp, 100)}) {
+  for (const auto& [model, size] :
+       {std::pair(KgeModel::kDistMult, 200), std::pair(KgeModel::kSimple, 200), std::pair(KgeModel::kRescal, 40000),
+        std::pair(KgeModel::kCp, 100), std::pair(KgeModel::kTransE, 200), std::pair(KgeModel::kRotatE, 100)}) {
     const KgeShape shape = Shape(model, ConveVariant::kDettmers);
     EXPECT_EQ(shape.relation_dim(), size);
     EXPECT_EQ(shape.Slices()[1].shape, (std::vector<int64_t>{474, size}));

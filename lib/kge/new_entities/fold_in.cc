@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/graph/known_tails.h"
+#include "lib/kge/model/kge_options.h"
 #include "lib/kge/new_entities/minimize.h"
 #include "lib/kge/new_entities/other_queries.h"
 #include "lib/kge/new_entities/row_objective.h"
@@ -33,6 +34,11 @@ constexpr double kLargestGradient = 1e-4;
 absl::StatusOr<FoldedRows> FoldIn(const TrainedKge& model, const NewTriples& added, const KnowledgeGraph& grown,
                                   int num_threads) {
   const ProfileScope scope(Stage::kPredict);
+  if (IsDistanceModel(model.shape.options.model)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "new entities are folded into models whose scores are products, and those of ",
+        kKgeModelNames.Name(model.shape.options.model), " are distances: train with the new triples (--init_from)"));
+  }
   ThreadPool pool(num_threads);
   const std::unique_ptr<RowQueries> queries = MakeRowQueries(model.shape, model.parameters, &pool);
   const RowPrior prior(model.shape, model.parameters, &pool);

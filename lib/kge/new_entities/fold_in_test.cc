@@ -107,6 +107,14 @@ TEST(FoldInTest, TheTriplesOfAKnownEntityGiveARowLikeItsOwn) {
   }
 }
 
+TEST(FoldInTest, RefusesDistances) {
+  for (const KgeModel kind : {KgeModel::kTransE, KgeModel::kRotatE}) {
+    const Data data(kind, KgeLoss::kOneVsAll);
+    EXPECT_THAT(FoldIn(data.model, data.added, data.grown, 1).status(),
+                ErrorNames(absl::StatusCode::kInvalidArgument, {std::string(kKgeModelNames.Name(kind)), "distances"}));
+  }
+}
+
 TEST(FoldInTest, RefusesAModelThatIsNotFinite) {
   Data data(KgeModel::kDistMult, KgeLoss::kOneVsAll);
   data.model.parameters.mutable_values<float>()[data.model.shape.offsets().relation] =

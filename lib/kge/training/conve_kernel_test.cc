@@ -137,8 +137,8 @@ std::vector<Case> AllCases() {
       for (const ConveVariant variant : {ConveVariant::kDettmers, ConveVariant::kTiepin, ConveVariant::kLibkge}) {
         cases.push_back({KgeModel::kConvE, variant, loss, precision});
       }
-      for (const KgeModel model :
-           {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp, KgeModel::kSimple}) {
+      for (const KgeModel model : {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp,
+                                   KgeModel::kSimple, KgeModel::kTransE, KgeModel::kRotatE}) {
         cases.push_back({model, ConveVariant::kDettmers, loss, precision});
       }
     }

@@ -215,7 +215,9 @@ INSTANTIATE_TEST_SUITE_P(Models, ConveShardTest,
                                                               Model(KgeModel::kComplEx, ConveVariant::kDettmers),
                                                               Model(KgeModel::kRescal, ConveVariant::kDettmers),
                                                               Model(KgeModel::kCp, ConveVariant::kDettmers),
-                                                              Model(KgeModel::kSimple, ConveVariant::kDettmers)),
+                                                              Model(KgeModel::kSimple, ConveVariant::kDettmers),
+                                                              Model(KgeModel::kTransE, ConveVariant::kDettmers),
+                                                              Model(KgeModel::kRotatE, ConveVariant::kDettmers)),
                                             ::testing::Values(KgeLoss::kOneToN, KgeLoss::kKvsAll),
                                             ::testing::Values(DType::kF64, DType::kF32)));
 

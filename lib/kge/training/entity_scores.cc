@@ -25,10 +25,10 @@ constexpr int64_t kMostLanes = 64, kLaneBytes = int64_t{64} << 20;
 
 template <typename T>
 EntityScores<T>::EntityScores(const KgeShape& shape, ThreadPool* pool, FactorRounding factors)
-    : shape_(shape), pool_(pool), together_(pool, factors) {
+    : shape_(shape), form_(ScoreFormOf(shape.options)), pool_(pool), together_(pool, factors, form_) {
   const int threads = NumWorkers(pool);
   for (int i = 0; threads > 1 && i < threads; ++i) {
-    alone_.push_back(std::make_unique<Worker>(nullptr, factors));
+    alone_.push_back(std::make_unique<Worker>(nullptr, factors, form_));
   }
 }
 
@@ -139,7 +139,7 @@ void EntityScores<T>::ForBlock(const KgeBatch& batch, const EntityArrays<T>& arr
   const bool gradients = sweep != Sweep::kSums && arrays.d_v != nullptr;
   ScoreBlock<T> block;
   block.n = entities;
-  block.stride = entities + kGap;
+  block.stride = (IsDistance(form_) ? DistanceScores<T>::Stride(entities) : entities) + kGap;
   block.scores = Take<T>(&worker->scores, queries * block.stride);
   block.first = first_entity;
   if (arrays.bias != nullptr) block.bias = arrays.bias + first_entity;
@@ -148,12 +148,23 @@ void EntityScores<T>::ForBlock(const KgeBatch& batch, const EntityArrays<T>& arr
         arrays.hand_over ? worker->d_bias.template mutable_values<T>().data() : arrays.d_bias + first_entity;
     if (!arrays.add && first_query == 0) std::fill_n(block.bias_gradient, entities, T(0));
   }
+  T* const d_v = gradients ? stripe->d_v + first_query * d : nullptr;
+  const bool add_to_rows = candidates.add || first_query > 0, add_to_v = first_entity > stripe->begin;
+  if (IsDistance(form_)) {
+    const DistanceBlock<T> distances = {arrays.v + first_query * d, candidates.rows, queries, entities, d};
+    worker->distances.Scores(distances, block.scores, block.stride);
+    LossOfBlock(batch, sweep, first_query, queries, block, stripe, worker);
+    if (!gradients) return;
+    if (!add_to_rows) std::fill_n(candidates.d_rows, entities * d, T(0));
+    if (!add_to_v) std::fill_n(d_v, queries * d, T(0));
+    return worker->distances.AddGradients(distances, block.scores, block.stride, d_v, candidates.d_rows);
+  }
   worker->products.Multiply(v, table.Transposed(), /*add=*/false, block.scores, block.stride);
   LossOfBlock(batch, sweep, first_query, queries, block, stripe, worker);
   if (!gradients) return;
   const MatrixView<T> d_scores = {block.scores, queries, entities, block.stride};
-  worker->products.Multiply(d_scores.Transposed(), v, candidates.add || first_query > 0, candidates.d_rows, d);
-  worker->products.Multiply(d_scores, table, /*add=*/first_entity > stripe->begin, stripe->d_v + first_query * d, d);
+  worker->products.Multiply(d_scores.Transposed(), v, add_to_rows, candidates.d_rows, d);
+  worker->products.Multiply(d_scores, table, add_to_v, d_v, d);
 }
 
 template <typename T>

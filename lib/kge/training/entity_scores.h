@@ -18,9 +18,11 @@
 #include "lib/kge/layers/kge_shard.h"
 #include "lib/kge/model/kge_shape.h"
 #include "lib/kge/training/blocked_loss.h"
+#include "lib/kge/training/distance_scores.h"
 #include "lib/machine/parallel_for.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/matrix_products.h"
+#include "lib/ranking/score_form.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/trace/scope.h"
 
@@ -61,7 +63,8 @@ class EntityScores {
   static constexpr int64_t kEntities = 512;
   static constexpr int64_t kQueries = 512;
 
-  // pool may be null, for one thread. factors: how factors of matrix products are rounded in training.
+  // pool may be null, for one thread. factors: how factors of matrix products are rounded in training; distances have
+  // none.
   EntityScores(const KgeShape& shape, ThreadPool* pool, FactorRounding factors);
 
   // From now on AddLosses is called in all processes with the same queries: each reads the rows of its own entities and
@@ -88,9 +91,11 @@ class EntityScores {
   };
   // What one thread that works alone, or all threads that share a product, work with.
   struct Worker {
-    Worker(ThreadPool* threads, FactorRounding factors) : pool(threads), products(factors, threads) {}
+    Worker(ThreadPool* threads, FactorRounding factors, ScoreForm form)
+        : pool(threads), products(factors, threads), distances(form, threads) {}
     ThreadPool* pool;
     MatrixProducts<T> products;
+    DistanceScores<T> distances;
     Tensor scores, piece_gradients, d_entities, d_bias;
     Tensor mask, masked, d_masked;  // a block's candidates after dropout
   };
@@ -126,6 +131,7 @@ class EntityScores {
                    Stripe* stripe, Worker* worker);
 
   const KgeShape shape_;
+  const ScoreForm form_;
   ThreadPool* const pool_;
   KgeShard* shard_ = nullptr;
   std::vector<double> base_, extra_, weight_;  // [B]

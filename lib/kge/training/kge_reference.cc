@@ -213,6 +213,12 @@ at::Tensor ProductV(KgeModel model, const at::Tensor& head, const at::Tensor& re
       const std::vector<at::Tensor> r = relation.chunk(2, 1);
       return 0.5 * at::cat({h[1] * r[1], h[0] * r[0]}, 1);
     }
+    case KgeModel::kTransE:
+      return head + relation;
+    case KgeModel::kRotatE: {
+      const at::Tensor re = at::cos(relation), im = at::sin(relation);
+      return at::cat({h[0] * re - h[1] * im, h[0] * im + h[1] * re}, 1);
+    }
   }
   LOG(FATAL) << "a model with layers";
 }
@@ -233,8 +239,28 @@ at::Tensor RelationQuery(KgeModel model, const at::Tensor& head, const at::Tenso
       return h[0] * t[1];
     case KgeModel::kSimple:
       return 0.5 * at::cat({h[0] * t[1], h[1] * t[0]}, 1);
+    case KgeModel::kTransE:
+    case KgeModel::kRotatE:
+      break;
   }
   LOG(FATAL) << "a model with layers";
+}
+
+}  // namespace
+
+namespace {
+
+// Distances [B, N] of queries v [B, d] and rows [N, d]. Distances that are 0 have derivatives of 0.
+at::Tensor Distances(const KgeOptions& options, const at::Tensor& v, const at::Tensor& rows) {
+  if (options.model == KgeModel::kTransE || options.distance_norm == 2) {
+    return at::cdist(v, rows, static_cast<double>(options.distance_norm), /*compute_mode=*/2);  // without products
+  }
+  const std::vector<at::Tensor> q = v.chunk(2, 1), e = rows.chunk(2, 1);
+  std::vector<at::Tensor> of_queries;
+  for (int64_t b = 0; b < v.size(0); ++b) {  // a query at a time, whose differences are [N, d / 2]
+    of_queries.push_back(at::stack({q[0][b] - e[0], q[1][b] - e[1]}).norm(2, 0).sum(1));
+  }
+  return at::stack(of_queries);
 }
 
 }  // namespace
@@ -262,6 +288,7 @@ at::Tensor ReferenceScores(const KgeShape& shape, const at::Tensor& parameters, 
                            const at::Tensor& v, Precision mixed) {
   const Parts parts(shape, parameters);
   const at::Tensor table = Drop(parts["entity.weight"], CandidateScales(shape, batch, parameters));
+  if (IsDistanceModel(shape.options.model)) return -Distances(shape.options, v, table);
   const at::ScalarType type = ProductType(parameters, mixed);
   const at::Tensor bias = parts["entity.bias"];
   const at::Tensor scores = at::matmul(v.to(type), table.to(type).t()).to(parameters.scalar_type());

@@ -41,8 +41,9 @@ struct KgeHidden {
 KgeHidden ReferenceHidden(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch,
                           Precision mixed = Precision::kAuto);
 
-// Returns the logits v E^T + b of a batch, [B, N]. With candidate_dropout, rows of E are multiplied by the masks
-// FillCandidateDropout(options.seed, epoch, number, row) in training.
+// Returns the logits v E^T + b of a batch, [B, N], or the negative distances of v and the rows of E. With
+// candidate_dropout, rows of E are multiplied by the masks FillCandidateDropout(options.seed, epoch, number, row) in
+// training.
 at::Tensor ReferenceScores(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch,
                            const at::Tensor& v, Precision mixed = Precision::kAuto);
 

@@ -17,6 +17,7 @@
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/model/kge_labels.h"
 #include "lib/kge/model/kge_options_text.h"
+#include "lib/kge/training/distance_scores.h"
 #include "lib/kge/training/distinct_queries.h"
 #include "lib/ranking/device_rank_counter.h"
 #include "lib/ranking/score_sweep.h"
@@ -46,6 +47,13 @@ std::map<std::string, std::string> MakeConfig(const KgeOptions& options, FactorR
   return config;
 }
 
+absl::Status NoProducts(KgeModel model) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("kge_model ", kKgeModelNames.Name(model),
+                   " has no matrix products whose factors could be rounded: use precision fp32 or fp64, and "
+                   "float32_matmul_precision highest"));
+}
+
 }  // namespace
 
 KgeTask::KgeTask(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<const KnownTails> known,
@@ -68,6 +76,9 @@ absl::StatusOr<std::unique_ptr<KgeTask>> KgeTask::Create(std::shared_ptr<const K
   RETURN_IF_ERROR(CheckKgeOptions(options));
   if (factors != FactorRounding::kNone && options.precision == DType::kF64) {
     return absl::InvalidArgumentError("rounded factors go with fp32 parameters, not with fp64");
+  }
+  if (factors != FactorRounding::kNone && IsDistanceModel(options.model)) {
+    return NoProducts(options.model);
   }
   if (graph->num_entities() < 2) {
     return absl::InvalidArgumentError(
@@ -138,6 +149,10 @@ Loss KgeTask::CombineTerms(const TermSums& sums) const {
 }
 
 absl::Status KgeTask::CheckEager(const EagerOptions& options) const {
+  if (IsDistanceModel(shape_.options.model) &&
+      (IsMixed(options.precision) || options.matmul != MatmulPrecision::kHighest)) {
+    return NoProducts(shape_.options.model);
+  }
   if (!options.script) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "embedding models have no form in TorchScript: train with compile_mode compile or none");
@@ -231,6 +246,7 @@ ScoreTable<T> KgeTask::TableOf(const Tensor& parameters) const {
   ScoreTable<T> table;
   table.num = shape_.num_entities;
   table.dim = shape_.dim();
+  table.form = ScoreFormOf(shape_.options);
   table.entity = values.subspan(at.entity, table.num * table.dim);
   if (at.entity_bias >= 0) table.bias = values.subspan(at.entity_bias, table.num);
   return table;

@@ -78,8 +78,8 @@ class KgeTask : public Task, public GradientStream, public ModelSharding, public
   // known: the known tails of train, valid and test together; null: they are found here. num_threads: results do not
   // depend on it, except where LibTorch's matrix products do. factors: how the kernel rounds factors of matrix products
   // in training, for fp32 parameters. make_device: makes the kernels of a GPU for the shape, or its error is returned;
-  // null: processors train. INVALID_ARGUMENT: errors of CheckKgeOptions; fewer than 2 entities; rounding with fp64; a
-  // model without HasDeviceKernels on a GPU.
+  // null: processors train. INVALID_ARGUMENT: errors of CheckKgeOptions; fewer than 2 entities; rounding with fp64 or
+  // distances; a model without HasDeviceKernels on a GPU.
   static absl::StatusOr<std::unique_ptr<KgeTask>> Create(std::shared_ptr<const KnowledgeGraph> graph,
                                                          std::shared_ptr<const KnownTails> known,
                                                          const KgeOptions& options, int num_threads,
@@ -138,7 +138,7 @@ class KgeTask : public Task, public GradientStream, public ModelSharding, public
   // Training batches move the running statistics, as those of AccumulateGradients do.
   at::Tensor EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
                          const EagerOptions& options) const override;
-  // Supports all but TorchScript.
+  // Supports all but TorchScript, and for distances all but rounded factors.
   absl::Status CheckEager(const EagerOptions& options) const override;
   std::vector<double> ExampleCounts(const NamedTensors& batch) const override;
   // Computed by ConveKernel with num_threads threads, or on the GPU. One thread at a time may call this and Evaluate.

@@ -6,10 +6,12 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/graph/knowledge_graph.h"
 #include "lib/kge/layers/dropout.h"
@@ -17,7 +19,11 @@
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/training/kge_reference.h"
 #include "lib/kge/training/kge_task.h"
+#include "lib/matrix/factor_rounding.h"
+#include "lib/task/eager_options.h"
+#include "lib/task/precision.h"
 #include "lib/tensorfile/tensorfile_torch.h"
+#include "lib/testing/error_names.h"
 #include "lib/testing/gradient_check.h"
 
 namespace rutile {
@@ -71,7 +77,7 @@ void ExpectGradientsOfTheDefinition(const KgeOptions& options) {
 
 TEST(KgeTaskOptionsTest, GradientsWithDropoutByTable) {
   for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal,
-                               KgeModel::kCp, KgeModel::kSimple}) {
+                               KgeModel::kCp, KgeModel::kSimple, KgeModel::kTransE, KgeModel::kRotatE}) {
     for (const KgeLoss loss : kLosses) {
       for (const DType precision : {DType::kF64, DType::kF32}) {
         KgeOptions options = Options(model, loss, precision);
@@ -82,6 +88,42 @@ TEST(KgeTaskOptionsTest, GradientsWithDropoutByTable) {
         if (model != KgeModel::kConvE) ExpectGradientsOfTheDefinition(options);
       }
     }
+  }
+}
+
+TEST(KgeTaskOptionsTest, GradientsOfDistancesByBothNorms) {
+  for (const KgeModel model : {KgeModel::kTransE, KgeModel::kRotatE}) {
+    for (const KgeLoss loss : kLosses) {
+      for (const DType precision : {DType::kF64, DType::kF32}) {
+        for (const int64_t norm : {1, 2}) {
+          KgeOptions options = Options(model, loss, precision);
+          options.distance_norm = norm;
+          ExpectGradientsOfTheDefinition(options);
+          options.group_queries = loss == KgeLoss::kOneVsAll;
+          options.entity_dropout = options.relation_dropout = options.candidate_dropout = 0.3;
+          ExpectGradientsOfTheDefinition(options);
+        }
+      }
+    }
+  }
+}
+
+TEST(KgeTaskOptionsTest, DistancesHaveNoProductsToRound) {
+  for (const KgeModel model : {KgeModel::kTransE, KgeModel::kRotatE}) {
+    auto graph = std::make_shared<KnowledgeGraph>();
+    graph->entities = {"a", "b"};
+    graph->relations = {"r"};
+    graph->train = {{0, 0, 1}};
+    KgeOptions options = Options(model, KgeLoss::kOneVsAll, DType::kF32);
+    const auto rounded = KgeTask::Create(graph, nullptr, options, 1, FactorRounding::kBf16);
+    EXPECT_THAT(std::string(rounded.status().message()),
+                ErrorNames({std::string(kKgeModelNames.Name(model)), "no matrix products"}));
+    const auto task = KgeTask::Create(graph, nullptr, options, 1);
+    ASSERT_TRUE(task.ok()) << task.status();
+    EagerOptions eager;
+    EXPECT_TRUE((*task)->CheckEager(eager).ok());
+    eager.precision = Precision::kBf16Mixed;
+    EXPECT_THAT(std::string((*task)->CheckEager(eager).message()), ErrorNames({"no matrix products"}));
   }
 }
 

@@ -63,7 +63,7 @@ NamedTensors Batch(KgeTask& task, const std::vector<int64_t>& examples, int64_t 
 // Evaluates by LibTorch's operations, as on a GPU, the loss and all ranks.
 TEST(KgeTaskTest, EvaluatesWhereParametersAre) {
   for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal,
-                               KgeModel::kCp, KgeModel::kSimple}) {
+                               KgeModel::kCp, KgeModel::kSimple, KgeModel::kTransE, KgeModel::kRotatE}) {
     for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kKvsAll, KgeLoss::kOneVsAll}) {
       const std::unique_ptr<KgeTask> task = MakeTask(Options(model, ConveVariant::kDettmers, loss));
       const Tensor parameters = task->InitialParameters(5);
@@ -87,7 +87,7 @@ TEST(KgeTaskTest, EvaluatesWhereParametersAre) {
 
 TEST(KgeTaskTest, GradientsAreThoseOfTheDefinition) {
   for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal,
-                               KgeModel::kCp, KgeModel::kSimple}) {
+                               KgeModel::kCp, KgeModel::kSimple, KgeModel::kTransE, KgeModel::kRotatE}) {
     for (const ConveVariant variant : {ConveVariant::kDettmers, ConveVariant::kTiepin, ConveVariant::kLibkge}) {
       if (model != KgeModel::kConvE && variant != ConveVariant::kDettmers) continue;
       for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kOneOfN, KgeLoss::kOneVsAll, KgeLoss::kKvsAll}) {
@@ -105,10 +105,11 @@ TEST(KgeTaskTest, GradientsAreThoseOfTheDefinition) {
 
 TEST(KgeTaskTest, GradientsWithARegularizerAreThoseOfTheDefinition) {
   for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal,
-                               KgeModel::kCp, KgeModel::kSimple}) {
+                               KgeModel::kCp, KgeModel::kSimple, KgeModel::kTransE, KgeModel::kRotatE}) {
     for (const KgeRegularizer regularizer : {KgeRegularizer::kN3, KgeRegularizer::kF2, KgeRegularizer::kL3}) {
       for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kOneOfN, KgeLoss::kOneVsAll, KgeLoss::kKvsAll}) {
         for (const DType precision : {DType::kF64, DType::kF32}) {
+          if (model == KgeModel::kRotatE) continue;  // whose relations are angles
           KgeOptions options = Options(model, ConveVariant::kDettmers, loss, precision);
           options.regularizer = regularizer;
           options.regularization = 0.7;
@@ -145,10 +146,11 @@ TermSums SumsOf(KgeTask& task, const Tensor& parameters, bool training, std::vec
 
 // All triples of an epoch at once, without dropout and batch norms, which see queries and not triples.
 TEST(KgeTaskTest, GroupedQueriesHaveTheLossAndGradientOfTheirTriples) {
-  for (const KgeModel model :
-       {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp, KgeModel::kSimple}) {
+  for (const KgeModel model : {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp,
+                               KgeModel::kSimple, KgeModel::kTransE, KgeModel::kRotatE}) {
     for (const double smoothing : {0.0, 0.2}) {
       for (const KgeRegularizer regularizer : {KgeRegularizer::kNone, KgeRegularizer::kN3}) {
+        if (model == KgeModel::kRotatE && regularizer != KgeRegularizer::kNone) continue;
         KgeOptions options = Options(model, ConveVariant::kDettmers, KgeLoss::kOneVsAll);
         options.input_dropout = 0;
         options.label_smoothing = smoothing;

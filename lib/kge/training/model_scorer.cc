@@ -10,6 +10,7 @@
 #include "lib/base/round_up.h"
 #include "lib/kge/layers/conv_passes.h"
 #include "lib/kge/layers/product_query.h"
+#include "lib/kge/training/distance_scores.h"
 #include "lib/machine/parallel_for.h"
 #include "lib/ranking/score_kernel.h"
 #include "lib/trace/scope.h"
@@ -155,6 +156,7 @@ KgeScorer ScorerOf(const KgeShape& shape, const Tensor& parameters, int num_thre
   KgeScorer scorer;
   scorer.entities = parameters.Slice(at.entity, {shape.num_entities, shape.dim()});
   if (at.entity_bias >= 0) scorer.bias = parameters.Slice(at.entity_bias, {shape.num_entities});
+  scorer.form = ScoreFormOf(shape.options);
   scorer.num_relations = shape.num_relations;
   const auto model = std::make_shared<Model<T>>(shape, parameters, num_threads);
   scorer.hidden = [model](absl::Span<const int32_t> heads, absl::Span<const int32_t> relations, Tensor* hidden) {

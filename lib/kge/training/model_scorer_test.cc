@@ -94,8 +94,8 @@ TEST(ModelScorerTest, AgreesWithTheReference) {
     options.kernel_width = 2;
     all.push_back(options);
   }
-  for (const KgeModel model :
-       {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp, KgeModel::kSimple}) {
+  for (const KgeModel model : {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp,
+                               KgeModel::kSimple, KgeModel::kTransE, KgeModel::kRotatE}) {
     KgeOptions options;
     options.model = model;
     options.embedding_dim = 42;

@@ -290,6 +290,7 @@ absl::StatusOr<std::unique_ptr<JudgedRun>> OpenJudgedGraph(const std::string& mo
                                                            const std::vector<std::string>& train,
                                                            const std::vector<std::string>& test) {
   ASSIGN_OR_RETURN(std::optional<TrainedKge> trained, ReadKgeModel(model));
+  RETURN_IF_ERROR(CheckInfluenceModel(trained->shape.options.model));
   ASSIGN_OR_RETURN(KgeData data, ReadKgeData(train, test, trained, model));
   if (data.triples_sha256.empty()) {
     return absl::InvalidArgumentError(

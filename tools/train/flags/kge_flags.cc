@@ -111,6 +111,8 @@ absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial, Preset
   options.loss = DefaultLoss(kind, preset);
   if (kind.model != KgeModel::kConvE) {
     if (preset == Preset::kDefault) options.input_dropout = 0.4;
+    // A distance from a vector without some of its numbers is not one from the vector, on average or otherwise.
+    if (IsDistanceModel(kind.model)) options.input_dropout = 0;
     if (FlagGiven("entity_dropout") || FlagGiven("relation_dropout")) options.input_dropout = 0;
   }
   RETURN_IF_ERROR(Flags().CopyTo("kge_loss", &options));

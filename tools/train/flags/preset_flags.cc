@@ -15,12 +15,12 @@
 #include "tools/common/run/given_flags.h"
 #include "tools/train/trainer_flags/checkpoint_flags.h"
 
-DEFINE_string(
-    preset, "default",
-    "Defaults of other flags: default or aenet. With aenet, potentials have those of aenet (--ang_cutoff=4 "
-    "--ang_order=3 --hidden=15,15 "
-    "--activation=tanh --batch_size=32 --learning_rate=0.001 --lr_scheduler=constant --force_weight=0), and "
-    "all embedding models but conve --kge_loss=1-N --input_dropout=0.2. A run that is resumed keeps its own.");
+DEFINE_string(preset, "default",
+              "Defaults of other flags: default or aenet. With aenet, potentials have those of aenet (--ang_cutoff=4 "
+              "--ang_order=3 --hidden=15,15 "
+              "--activation=tanh --batch_size=32 --learning_rate=0.001 --lr_scheduler=constant --force_weight=0), and "
+              "all embedding models but conve --kge_loss=1-N --input_dropout=0.2 (transe and rotate: 0). A run that is "
+              "resumed keeps its own.");
 
 namespace rutile {
 namespace {
