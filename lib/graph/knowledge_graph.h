@@ -21,6 +21,9 @@ struct KnowledgeGraph {
   EntityTypes entity_types;                  // of the N entities, or empty
   bool inverse_relations = true;             // models learn R more relations: R + r is the inverse of r
   std::vector<Triple> train, valid, test;    // relations are in 0..R-1; each triple comes once in a split
+  std::vector<Triple> negatives;             // triples that are known to be false; none is in a split
+  // How much each triple of a list counts in the loss, at least 0, or empty where all count 1 (triple_weights.h).
+  std::vector<double> train_weights, valid_weights, test_weights, negative_weights;
 
   int64_t num_entities() const { return static_cast<int64_t>(entities.size()); }
   int64_t num_relations() const { return static_cast<int64_t>(relations.size()); }

@@ -11,6 +11,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/file/line_reader.h"
 #include "lib/graph/entity_types.h"
+#include "lib/graph/triple_weights.h"
 #include "lib/tensorfile/tensor_header.h"
 #include "lib/trace/scope.h"
 
@@ -81,14 +82,16 @@ absl::StatusOr<Neighborhood> CutNeighborhood(const KnowledgeGraph& graph, absl::
   Neighborhood result;
   const std::vector<bool> reached = EntityNeighbors(graph).Within(entities, hops, &result.entities_by_hop);
 
-  const std::pair<const std::vector<Triple>*, std::vector<Triple>*> splits[] = {
-      {&graph.train, &result.graph.train}, {&graph.valid, &result.graph.valid}, {&graph.test, &result.graph.test}};
   std::vector<bool> used(graph.relations.size(), false);
-  for (const auto& [from, to] : splits) {
-    for (const Triple& triple : *from) {
+  for (const TripleList& list : kTripleLists) {
+    const std::vector<Triple>& from = graph.*list.triples;
+    const std::vector<double>& weights = graph.*list.triple_weights;
+    for (size_t i = 0; i < from.size(); ++i) {
+      const Triple& triple = from[i];
       if (!reached[triple.head] || !reached[triple.tail]) continue;
       used[triple.relation] = true;
-      to->push_back(triple);
+      (result.graph.*list.triples).push_back(triple);
+      if (!weights.empty()) (result.graph.*list.triple_weights).push_back(weights[i]);
     }
   }
   if (result.graph.train.empty()) {
@@ -102,8 +105,9 @@ absl::StatusOr<Neighborhood> CutNeighborhood(const KnowledgeGraph& graph, absl::
   result.graph.entity_types = RenumberEntityTypes(graph.entity_types, entity, result.graph.num_entities());
   const std::vector<int32_t> relation =
       Renumber(used, graph.relations, graph.relation_labels, &result.graph.relations, &result.graph.relation_labels);
-  for (const auto& [from, to] : splits) {
-    for (Triple& triple : *to) triple = {entity[triple.head], relation[triple.relation], entity[triple.tail]};
+  for (const TripleList& list : kTripleLists) {
+    for (Triple& triple : result.graph.*list.triples)
+      triple = {entity[triple.head], relation[triple.relation], entity[triple.tail]};
   }
   return result;
 }

@@ -87,11 +87,19 @@ absl::StatusOr<GraphSplitResult> SplitTraining(const GraphSplitOptions& options,
                      " triples can be moved, as each entity and relation stays in training; expected more triples or a "
                      "larger share"));
   }
+  const std::vector<double> weights = std::move(graph->train_weights);
+  graph->train_weights.clear();
   std::vector<Triple> train;
   train.reserve(rows.size() - result.valid - result.test);
   for (size_t row = 0; row < rows.size(); ++row) {
     const Triple& triple = graph->train[row];
-    (destination[row] == kTrain ? train : destination[row] == kValid ? graph->valid : graph->test).push_back(triple);
+    const Destination to = destination[row];
+    (to == kTrain ? train : to == kValid ? graph->valid : graph->test).push_back(triple);
+    if (weights.empty()) continue;
+    (to == kTrain   ? graph->train_weights
+     : to == kValid ? graph->valid_weights
+                    : graph->test_weights)
+        .push_back(weights[row]);
   }
   graph->train = std::move(train);
   return result;

@@ -15,8 +15,10 @@
 #include "lib/file/sha256.h"
 #include "lib/graph/entity_types.h"
 #include "lib/graph/name_lines.h"
+#include "lib/graph/triple_weights.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_header.h"
+#include "lib/tensorfile/tensor_of_doubles.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/tensorfile/tensor_writer.h"
 #include "lib/trace/scope.h"
@@ -28,12 +30,8 @@ static_assert(sizeof(Triple) == 3 * sizeof(int32_t), "triples are written and re
 
 constexpr int64_t kMaxId = std::numeric_limits<int32_t>::max();
 
-struct Split {
-  const char* name;
-  const std::vector<Triple> KnowledgeGraph::*triples;
-};
-constexpr Split kSplits[] = {
-    {"train", &KnowledgeGraph::train}, {"valid", &KnowledgeGraph::valid}, {"test", &KnowledgeGraph::test}};
+// The lists that every file has; that of known-false triples follows them in kTripleLists.
+constexpr absl::Span<const TripleList> kSplits(kTripleLists, 3);
 
 Tensor ToTensor(const std::vector<Triple>& triples) {
   Tensor tensor = Tensor::Zeros(DType::kI32, {static_cast<int64_t>(triples.size()), 3});
@@ -80,7 +78,7 @@ absl::Status CheckNames(absl::string_view what, const std::vector<std::string>& 
   return absl::OkStatus();
 }
 
-absl::Status CheckIds(const KnowledgeGraph& graph, const Split& split) {
+absl::Status CheckIds(const KnowledgeGraph& graph, const TripleList& split) {
   const int64_t num_entities = graph.num_entities(), num_relations = graph.num_relations();
   int64_t row = 0;
   for (const Triple& triple : graph.*split.triples) {
@@ -126,6 +124,15 @@ const Schema& TriplesSchema() {
           {"test", {DType::kI32}, {"U", "3"}, true, "what it is judged by; may be empty"},
           {"entity_names", {DType::kU8}, {"EB"}, true, "as in the data, each once, ended by a line feed each"},
           {"relation_names", {DType::kU8}, {"RB"}, true, "likewise"},
+          {"negatives", {DType::kI32}, {"F", "3"}, false, "triples that are known to be false; none is in a split"},
+          {"train_weights",
+           {DType::kF64},
+           {"T"},
+           false,
+           "how much each triple counts in the loss, >= 0; without it, 1"},
+          {"valid_weights", {DType::kF64}, {"V"}, false, "likewise"},
+          {"test_weights", {DType::kF64}, {"U"}, false, "likewise"},
+          {"negative_weights", {DType::kF64}, {"F"}, false, "likewise"},
           {"entity_labels", {DType::kU8}, {"LB"}, false, "names for people, likewise; they may come twice"},
           {"relation_labels", {DType::kU8}, {"MB"}, false, "likewise"},
       },
@@ -148,8 +155,8 @@ absl::Status CheckGraph(const KnowledgeGraph& graph) {
       CheckNames("relation", graph.relations, graph.relation_labels, graph.inverse_relations ? kMaxId / 2 : kMaxId));
   RETURN_IF_ERROR(CheckEntityTypes(graph.entity_types, graph.num_entities()));
   if (graph.train.empty()) return absl::InvalidArgumentError("there is no training triple");
-  for (const Split& split : kSplits) RETURN_IF_ERROR(CheckIds(graph, split));
-  return absl::OkStatus();
+  for (const TripleList& list : kTripleLists) RETURN_IF_ERROR(CheckIds(graph, list));
+  return CheckTripleWeights(graph);
 }
 
 absl::Status WriteTriples(absl::string_view path, const KnowledgeGraph& graph, const Metadata& metadata) {
@@ -163,7 +170,12 @@ absl::Status WriteTriples(absl::string_view path, const KnowledgeGraph& graph, c
   all["num_relations"] = absl::StrCat(graph.num_relations());
   all["inverse_relations"] = graph.inverse_relations ? "true" : "false";
   NamedTensors tensors;
-  for (const Split& split : kSplits) tensors.Set(split.name, ToTensor(graph.*split.triples));
+  for (const TripleList& list : kTripleLists) {
+    const bool is_split = list.triples != &KnowledgeGraph::negatives;
+    if (is_split || !graph.negatives.empty()) tensors.Set(list.name, ToTensor(graph.*list.triples));
+    const std::vector<double>& weights = graph.*list.triple_weights;
+    if (!weights.empty()) tensors.Set(list.weights, TensorOfDoubles(DType::kF64, weights));
+  }
   tensors.Set("entity_names", NamesToTensor(graph.entities));
   tensors.Set("relation_names", NamesToTensor(graph.relations));
   if (!graph.entity_labels.empty()) tensors.Set("entity_labels", NamesToTensor(graph.entity_labels));
@@ -205,9 +217,10 @@ absl::StatusOr<KnowledgeGraph> DecodeTriples(const TensorFile& file) {
     ASSIGN_OR_RETURN(graph.relation_labels, NamesFromTensor(file, "relation_labels"));
   }
   ASSIGN_OR_RETURN(graph.entity_types, EntityTypesFromFile(file, graph.num_entities()));
-  graph.train = FromTensor(file.tensors.At("train"));
-  graph.valid = FromTensor(file.tensors.At("valid"));
-  graph.test = FromTensor(file.tensors.At("test"));
+  for (const TripleList& list : kTripleLists) {
+    if (file.tensors.Has(list.name)) graph.*list.triples = FromTensor(file.tensors.At(list.name));
+    if (file.tensors.Has(list.weights)) graph.*list.triple_weights = file.tensors.At(list.weights).ToDoubles();
+  }
   if (absl::Status status = CheckGraph(graph); !status.ok()) return error(status.message());
   return graph;
 }
@@ -216,7 +229,7 @@ std::string TriplesSha256(const KnowledgeGraph& graph) {
   Sha256 sha256;
   sha256.Update(absl::StrCat("triples\n", graph.num_entities(), " ", graph.num_relations(), " ",
                              graph.inverse_relations ? "inverse" : "plain", "\n"));
-  for (const Split& split : kSplits) {
+  for (const TripleList& split : kSplits) {
     const std::vector<Triple>& triples = graph.*split.triples;
     sha256.Update(absl::StrCat(split.name, " ", triples.size(), "\n"));
     sha256.Update(absl::string_view(reinterpret_cast<const char*>(triples.data()), triples.size() * sizeof(Triple)));

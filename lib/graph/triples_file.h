@@ -35,7 +35,7 @@ absl::StatusOr<KnowledgeGraph> DecodeTriples(const TensorFile& file);
 
 // Checks a graph. INVALID_ARGUMENT: no training triple; an id that is not below the number of names; names that are
 // empty, repeated, not UTF-8 or contain a line end; another number of labels than names; more names than ids (int32;
-// with inverse relations half as many relations).
+// with inverse relations half as many relations); what CheckTripleWeights refuses (triple_weights.h).
 absl::Status CheckGraph(const KnowledgeGraph& graph);
 
 // Returns the hash of the triples as ids, the splits, the numbers of names, and whether there are inverses; an index of

@@ -32,6 +32,13 @@ DEFINE_string(
     columns, "",
     "Knowledge graph: columns of head, relation and tail in a table, numbers from 1, as in 1,3,2, or names in "
     "the first line. Empty: the three that there are, or subject, predicate and object in KGX's edges.tsv.");
+DEFINE_string(
+    weight_column, "",
+    "Knowledge graph: column of a weight of each triple in all files of triples, a number from 1 or a name in "
+    "the first line; of edges.jsonl a field. At least 0; training multiplies losses by it. Empty: all are 1.");
+DEFINE_string(negatives, "",
+              "Knowledge graph: triples that are known to be false, files as those of --train, with commas between. "
+              "Training pushes them down.");
 DEFINE_string(header, "auto",
               "Knowledge graph: yes or no, whether the first line of a table names the columns. auto: refuse a line "
               "that looks so.");
@@ -135,6 +142,7 @@ absl::Status ParseTable(BuildGraphOptions* options) {
   ASSIGN_OR_RETURN(options->table.quotes,
                    ParseChoice<Quotes>("quotes", FLAGS_quotes,
                                        {{"auto", Quotes::kAuto}, {"csv", Quotes::kCsv}, {"none", Quotes::kNone}}));
+  options->table.weight_column = FLAGS_weight_column;
   if (!FLAGS_columns.empty()) options->table.columns = absl::StrSplit(FLAGS_columns, ',');
   ASSIGN_OR_RETURN(options->content, ParseChoice<TripleContent>("triples_hold", FLAGS_triples_hold,
                                                                 {{"auto", TripleContent::kAuto},
@@ -169,7 +177,8 @@ absl::Status ParseSplit(GraphSplitOptions* split) {
 }  // namespace
 
 bool TriplesFlagsGiven() {
-  for (const char* flag : {"train", "valid", "test", "split", "columns", "separator", "header"}) {
+  for (const char* flag :
+       {"train", "valid", "test", "negatives", "split", "columns", "weight_column", "separator", "header"}) {
     if (FlagGiven(flag)) return true;
   }
   return false;
@@ -202,6 +211,7 @@ absl::StatusOr<BuildGraphOptions> BuildGraphOptionsFromFlags(const ToolRun& run)
   for (const auto& [flag, paths] : splits) {
     *paths = SplitInputs(*flag);
   }
+  options.negatives = SplitInputs(FLAGS_negatives);
   const bool has_splits = !options.train.empty() || !options.valid.empty() || !options.test.empty();
   if (has_splits && !run.args.empty()) {
     return absl::InvalidArgumentError(

@@ -178,7 +178,7 @@ absl::Status AssignTriplesInputs(absl::Span<const std::string> paths, BuildGraph
 std::string DescribeInputs(const BuildGraphOptions& options) {
   std::vector<std::string> parts;
   const std::pair<const char*, const std::vector<std::string>*> splits[] = {
-      {"train", &options.train}, {"valid", &options.valid}, {"test", &options.test}};
+      {"train", &options.train}, {"valid", &options.valid}, {"test", &options.test}, {"negatives", &options.negatives}};
   for (const auto& [name, paths] : splits) {
     if (!paths->empty()) parts.push_back(absl::StrCat(name, " ", absl::StrJoin(*paths, " + ")));
   }
@@ -194,7 +194,7 @@ std::string DescribeInputs(const BuildGraphOptions& options) {
 
 std::vector<std::string> AllInputs(const BuildGraphOptions& options) {
   std::vector<std::string> inputs;
-  for (const std::vector<std::string>* paths : {&options.train, &options.valid, &options.test}) {
+  for (const std::vector<std::string>* paths : {&options.train, &options.valid, &options.test, &options.negatives}) {
     inputs.insert(inputs.end(), paths->begin(), paths->end());
   }
   for (const std::string* path : {&options.entity_to_id, &options.relation_to_id, &options.node_name_dict,

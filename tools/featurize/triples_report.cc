@@ -1,6 +1,8 @@
 #include "tools/featurize/triples_report.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -47,6 +49,23 @@ void PrintReversed(absl::string_view name, const BuildGraphOptions& options, con
   }
 }
 
+void PrintNegatives(const SplitReport& found) {
+  PrintFinding("negatives", found.malformed, "lines that are no triple", "left out");
+  PrintFinding("negatives", found.negated, "negated statements", "left out: --negatives takes lines as false already");
+  PrintFinding("negatives", found.literals, "triples with a literal as tail", "as --literals says");
+  PrintFinding("negatives", found.unknown, "triples with a name that has no id", "left out");
+  PrintFinding("negatives", found.duplicates, "repeated triples", "left out");
+  if (found.triples > 0) PrintMessage(absl::StrCat(found.triples, " triples are known to be false"));
+}
+
+void PrintWeights(const KnowledgeGraph& graph) {
+  if (graph.train_weights.empty()) return;
+  const auto [least, most] = std::minmax_element(graph.train_weights.begin(), graph.train_weights.end());
+  const double sum = std::accumulate(graph.train_weights.begin(), graph.train_weights.end(), 0.0);
+  PrintMessage(absl::StrCat("weights of training triples: ", *least, " to ", *most, ", mean ",
+                            sum / static_cast<double>(graph.train_weights.size())));
+}
+
 void PrintSplit(const GraphSplitOptions& options, const GraphSplitResult& result) {
   PrintMessage(absl::StrCat("split by relation with --seed=", options.seed, ": ", result.valid, " triples to valid, ",
                             result.test, " to test; every entity and relation is in training"));
@@ -81,6 +100,8 @@ void PrintTriplesReport(const BuildGraphOptions& options, const BuiltGraph& buil
                  options.unseen == Handling::kKeep ? "kept (--unseen=drop leaves them out)" : "left out");
     PrintReversed(kSplitNames[i], options, built, split);
   }
+  PrintNegatives(report.negatives);
+  PrintWeights(built.graph);
   if (options.split.is_wanted()) PrintSplit(options.split, report.split);
   const absl::string_view left_out = options.unseen == Handling::kDrop ? " of triples that are left out" : "";
   if (report.unseen_relations > 0) {

@@ -21,6 +21,7 @@
 #include "lib/graph/text/table_evidence.h"
 #include "lib/graph/text/triple_reader.h"
 #include "lib/graph/text/type_file.h"
+#include "lib/graph/triple_weights.h"
 #include "lib/graph/vocabulary.h"
 #include "lib/tensorfile/tensor_header.h"
 #include "lib/trace/scope.h"
@@ -28,6 +29,7 @@
 namespace rutile {
 namespace {
 
+constexpr int kNegatives = 3;  // in the place of a split's number: that of kTripleLists
 constexpr int kShownLeaks = 5, kShownUntyped = 5;
 constexpr char kNegatedWhat[] = "a negated statement, which is no fact";
 constexpr char kNegatedRefusal[] =
@@ -56,7 +58,9 @@ class Builder {
     RETURN_IF_ERROR(ReadSplit(0, options_.train, &graph().train));
     RETURN_IF_ERROR(ReadSplit(1, options_.valid, &graph().valid));
     RETURN_IF_ERROR(ReadSplit(2, options_.test, &graph().test));
+    RETURN_IF_ERROR(ReadSplit(kNegatives, options_.negatives, &graph().negatives));
     triples_ = {};  // the graph may need that memory
+    weights_ = {};
     graph().inverse_relations = options_.inverse_relations;
     graph().entities = entities_.vocabulary().Names();
     graph().relations = relations_.vocabulary().Names();
@@ -69,10 +73,12 @@ class Builder {
     if (options_.sort_names) SortGraphNames(!entities_.fixed(), !relations_.fixed(), &graph());
     RETURN_IF_ERROR(Split());
     RETURN_IF_ERROR(HandleReversed());
+    report().negatives.triples = static_cast<int64_t>(graph().negatives.size());
     report().splits[0].triples = static_cast<int64_t>(graph().train.size());
     report().splits[1].triples = static_cast<int64_t>(graph().valid.size());
     report().splits[2].triples = static_cast<int64_t>(graph().test.size());
     CountUnused();
+    RETURN_IF_ERROR(CheckTripleWeights(graph()));
     return std::move(result_);
   }
 
@@ -82,6 +88,7 @@ class Builder {
 
   KnowledgeGraph& graph() { return result_.graph; }
   BuildGraphReport& report() { return result_.report; }
+  SplitReport& FoundIn(int split) { return split == kNegatives ? report().negatives : report().splits[split]; }
 
   // Returns kLeave and counts the finding, or returns the finding as an error.
   static absl::StatusOr<Verdict> Handle(Handling handling, const TripleReader& reader, absl::string_view what,
@@ -95,7 +102,9 @@ class Builder {
 
   absl::Status ReadSplit(int split, const std::vector<std::string>& paths, std::vector<Triple>* triples) {
     split_ = split;
-    SplitReport& found = report().splits[split];
+    SplitReport& found = FoundIn(split);
+    std::vector<double>& weights = graph().*kTripleLists[split].triple_weights;
+    weights_.clear();
     TripleReaderOptions reader_options;
     reader_options.table = options_.table;
     reader_options.edges.qualifiers = options_.qualifiers;
@@ -124,8 +133,12 @@ class Builder {
         }
         Triple triple;
         ASSIGN_OR_RETURN(const Verdict verdict, Take(reader, text, &triple));
-        if (verdict == Verdict::kTake) triples->push_back(triple);
-        if (reader.may_be_header() && std::min({triple.head, triple.relation, triple.tail}) >= 0) {
+        if (verdict == Verdict::kTake) {
+          triples->push_back(triple);
+          if (IsWeighted()) weights.push_back(text.weight);
+        }
+        if (split != kNegatives && reader.may_be_header() &&
+            std::min({triple.head, triple.relation, triple.tail}) >= 0) {
           first_lines_.push_back({reader.Place(), Show(text), triple});
         }
       }
@@ -141,9 +154,9 @@ class Builder {
     if (!paths.empty() && triples->empty()) {
       const int64_t num_left_out = found.malformed.count + found.negated.count + found.literals.count +
                                    found.unknown.count + found.leaked.count + found.unseen.count;
-      return absl::InvalidArgumentError(absl::StrCat(paths[0], ": no triple ", num_left_out > 0 ? "is left " : "",
-                                                     "for the ", kSplitNames[split],
-                                                     " split, expected at least one; give another file or none"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          paths[0], ": no triple ", num_left_out > 0 ? "is left " : "", "for the ", kTripleLists[split].name,
+          split == kNegatives ? "" : " split", ", expected at least one; give another file or none"));
     }
     return absl::OkStatus();
   }
@@ -206,8 +219,10 @@ class Builder {
     }
   }
 
+  bool IsWeighted() const { return !options_.table.weight_column.empty(); }
+
   absl::StatusOr<Verdict> Take(const TripleReader& reader, const TextTriple& text, Triple* triple) {
-    SplitReport& found = report().splits[split_];
+    SplitReport& found = FoundIn(split_);
     *triple = {-1, -1, -1};
     if (reader.tail_is_literal()) {
       ASSIGN_OR_RETURN(const Verdict verdict,
@@ -239,8 +254,11 @@ class Builder {
         absl::StrAppend(&unknown, "; --header=yes skips a line of titles");
       }
     }
+    if (unknown.empty() && split_ == kNegatives && std::min({triple->head, triple->relation, triple->tail}) < 0) {
+      unknown = absl::StrCat("a name of ", Show(text), " is in no triple of train, valid and test");
+    }
     if (!unknown.empty()) return Handle(options_.unknown_names, reader, unknown, &found.unknown);
-    if (split_ > 0) {
+    if (split_ > 0 && split_ != kNegatives) {
       ASSIGN_OR_RETURN(const Verdict verdict, CheckSeen(reader, text, *triple));
       if (verdict == Verdict::kLeave) return verdict;
     }
@@ -251,8 +269,15 @@ class Builder {
     const uint8_t others = splits;
     const uint8_t own = static_cast<uint8_t>(1 << split_);
     splits |= own;
+    RETURN_IF_ERROR(CheckWeight(reader, text, *triple, (others & own) != 0));
     if (others & own) {
       return Handle(options_.duplicates, reader, absl::StrCat(Show(text), " comes twice"), &found.duplicates);
+    }
+    if (others != 0 && split_ == kNegatives) {
+      int split = 0;
+      while ((others >> split & 1) == 0) ++split;
+      return absl::InvalidArgumentError(absl::StrCat(reader.Place(), ": ", Show(text), " is in ", kSplitNames[split],
+                                                     ", too: a triple is true or false, leave one of them out"));
     }
     if (others != 0) {
       const char* const earlier = kSplitNames[others & 1 ? 0 : 1];
@@ -264,6 +289,16 @@ class Builder {
       relations_.MarkTrained(triple->relation);
     }
     return Verdict::kTake;
+  }
+
+  // Refuses a repeated triple of a split whose weight is another than before.
+  absl::Status CheckWeight(const TripleReader& reader, const TextTriple& text, const Triple& triple, bool repeated) {
+    if (!IsWeighted()) return absl::OkStatus();
+    const double before = weights_.emplace(triple, text.weight).first->second;
+    if (!repeated || before == text.weight) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(reader.Place(), ": ", Show(text), " comes twice, with the weights ", before, " and ", text.weight,
+                     ", expected one line for each triple: add the weights up, or choose one"));
   }
 
   // Returns the first name of the triple that has no id although names of its kind are fixed; null if there is none.
@@ -343,6 +378,7 @@ class Builder {
   absl::Status HandleReversed() {
     std::array<LeakReport, 2> leaks = FindReverseLeaks(graph());
     std::vector<Triple>* const splits[] = {&graph().valid, &graph().test};
+    std::vector<double>* const weights[] = {&graph().valid_weights, &graph().test_weights};
     for (int i = 0; i < 2; ++i) {
       if (leaks[i].count > 0 && options_.reversed == Handling::kRefuse) {
         return absl::InvalidArgumentError(absl::StrCat(
@@ -352,9 +388,12 @@ class Builder {
       if (leaks[i].count > 0 && options_.reversed == Handling::kDrop) {
         size_t kept = 0;
         for (size_t row = 0; row < splits[i]->size(); ++row) {
-          if (!leaks[i].leaks[row]) (*splits[i])[kept++] = (*splits[i])[row];
+          if (leaks[i].leaks[row]) continue;
+          if (!weights[i]->empty()) (*weights[i])[kept] = (*weights[i])[row];
+          (*splits[i])[kept++] = (*splits[i])[row];
         }
         splits[i]->resize(kept);
+        if (!weights[i]->empty()) weights[i]->resize(kept);
         if (kept == 0) {
           return absl::InvalidArgumentError(
               absl::StrCat("no triple is left for the ", kSplitNames[i + 1], " split: all ", leaks[i].count,
@@ -435,7 +474,8 @@ class Builder {
 
   const BuildGraphOptions& options_;
   GraphNames entities_, relations_;
-  absl::flat_hash_map<Triple, uint8_t> triples_;  // to a bit for each split that has it
+  absl::flat_hash_map<Triple, uint8_t> triples_;  // to a bit for each split that has it, or for kNegatives
+  absl::flat_hash_map<Triple, double> weights_;   // of the current split
   std::vector<FirstLine> first_lines_;
   bool judges_columns_ = false;                             // true if content decided the columns of a table
   bool has_entity_ids_ = false, has_relation_ids_ = false;  // what the fields of the current file are

@@ -29,6 +29,7 @@ struct SplitReport {
 // Findings in all inputs.
 struct BuildGraphReport {
   std::array<SplitReport, 3> splits;                 // train, valid, test
+  SplitReport negatives;                             // of the known-false triples
   std::vector<std::string> formats;                  // recognized formats of files that could have several
   int64_t num_tables = 0;                            // files to which TableOptions apply
   int64_t num_edge_files = 0;                        // files of KGX edges
@@ -58,7 +59,8 @@ struct BuiltGraph {
 
 // Reads the files and builds the graph. Errors name file and line: input that is refused, ids out of range (always), a
 // wrong count, a split without triples, more names than ids, a first line that is a header (table_evidence.h), columns
-// in another order.
+// in another order; with weights, a triple that comes twice with different ones; a known-false triple that is in a
+// split.
 absl::StatusOr<BuiltGraph> BuildGraph(const BuildGraphOptions& options);
 
 }  // namespace rutile

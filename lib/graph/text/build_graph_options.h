@@ -29,6 +29,7 @@ enum class TripleContent { kAuto, kNames, kIds };
 //   LOG(INFO) << built.graph.num_entities() << " entities, " << built.report.splits[2].leaked.count << " leaked";
 struct BuildGraphOptions {
   std::vector<std::string> train, valid, test;  // files of triples (lib/graph/text/triple_reader.h)
+  std::vector<std::string> negatives;           // likewise of triples that are known to be false
   // Files of ids (lib/graph/text/id_file.h). If "", ids are given in the order in which names first appear in train,
   // valid, test (head before tail within a line), or, with sort_names, in the order of the names' bytes.
   std::string entity_to_id, relation_to_id;

@@ -55,7 +55,7 @@ void SortGraphNames(bool entities, bool relations, KnowledgeGraph* graph) {
     graph->entity_types = RenumberEntityTypes(graph->entity_types, entity, graph->num_entities());
   }
   if (relations) relation = sort(&graph->relations, &graph->relation_labels);
-  for (std::vector<Triple>* split : {&graph->train, &graph->valid, &graph->test}) {
+  for (std::vector<Triple>* split : {&graph->train, &graph->valid, &graph->test, &graph->negatives}) {
     for (Triple& triple : *split) {
       if (!entity.empty()) triple.head = entity[triple.head];
       if (!entity.empty()) triple.tail = entity[triple.tail];

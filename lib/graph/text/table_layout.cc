@@ -91,8 +91,57 @@ int FindColumn(const std::vector<std::string>& names, absl::string_view name) {
   return found == names.end() ? -1 : static_cast<int>(found - names.begin());
 }
 
+namespace {
+
+// Finds the column of weights, after those of head, relation and tail if they are given.
+absl::Status FindWeightColumn(const std::vector<std::string>& first, const TableOptions& options, TableLayout* layout) {
+  const int num_fields = static_cast<int>(first.size());
+  int column = 0;
+  if (!IsCount(options.weight_column)) {
+    column = FindColumn(first, options.weight_column);
+    if (column < 0) {
+      return absl::InvalidArgumentError(absl::StrCat("1: no column ", JsonQuote(options.weight_column),
+                                                     " of --weight_column; line 1 names ", ShowColumns(first),
+                                                     "; is the separator right (--separator)?"));
+    }
+  } else if (!absl::SimpleAtoi(options.weight_column, &column) || --column >= num_fields) {
+    return absl::InvalidArgumentError(absl::StrCat("1: ", num_fields, " fields, but --weight_column is column ",
+                                                   options.weight_column, "; is the separator right (--separator)?"));
+  }
+  layout->weight_column = column;
+  if (!layout->columns_given) {
+    if (num_fields != 4) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("1: ", num_fields, " fields, expected head, relation, tail and the weight of --weight_column; ",
+                       "--columns says which columns hold the first three, as in --columns=1,2,3"));
+    }
+    layout->columns_given = true;
+    for (int field = 0, i = 0; field < 4; ++field) {
+      if (field != column) layout->columns[i++] = field;
+    }
+  }
+  for (const int used : layout->columns) {
+    if (used != column) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("1: --weight_column is column ", column + 1, ", which holds head, relation or tail (--columns)"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status CheckTableOptions(const TableOptions& options) {
   const std::vector<std::string>& columns = options.columns;
+  if (IsCount(options.weight_column)) {
+    int number = 0;
+    if (!absl::SimpleAtoi(options.weight_column, &number) || number < 1) {
+      return absl::InvalidArgumentError(absl::StrCat("--weight_column=", options.weight_column,
+                                                     " is no column, expected a number from 1, or a name in line 1"));
+    }
+  } else if (!options.weight_column.empty() && options.header == TableOptions::Header::kNo) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--weight_column=", options.weight_column, ": the name of a column contradicts --header=no"));
+  }
   if (columns.empty()) return absl::OkStatus();
   const std::string value = absl::StrCat("--columns=", absl::StrJoin(columns, ","));
   const auto error = [&](absl::string_view what) {
@@ -134,8 +183,8 @@ std::string TableLayout::Describe() const {
   }
   if (columns_given && !is_kgx) {
     const auto name = [&](int column) { return names.empty() ? absl::StrCat("column ", column + 1) : names[column]; };
-    absl::StrAppend(&text, "; head is ", name(columns[0]), ", relation ", name(columns[1]), ", tail ",
-                    name(columns[2]));
+    absl::StrAppend(&text, "; head is ", name(columns[0]), ", relation ", name(columns[1]), ", tail ", name(columns[2]),
+                    weight_column < 0 ? "" : absl::StrCat(", weight ", name(weight_column)));
   } else if (has_header && !is_kgx) {
     absl::StrAppend(&text, text.empty() ? "line 1 names the columns" : "; line 1 names the columns");
   }
@@ -156,7 +205,8 @@ absl::StatusOr<TableLayout> FindTableLayout(absl::string_view beginning, bool is
   splitter.Split(lines[0]);  // a quote that does not end is reported as the line is read
   const std::vector<std::string> first(splitter.fields().begin(), splitter.fields().end());
   const bool columns_are_named = !options.columns.empty() && !IsCount(options.columns[0]);
-  layout.has_header = options.header == TableOptions::Header::kYes || columns_are_named;
+  const bool weight_is_named = !options.weight_column.empty() && !IsCount(options.weight_column);
+  layout.has_header = options.header == TableOptions::Header::kYes || columns_are_named || weight_is_named;
   if (options.columns.empty() && options.header != TableOptions::Header::kNo && first.size() > 3) {
     const int subject = FindKgxColumn(first, "subject"), predicate = FindKgxColumn(first, "predicate"),
               object = FindKgxColumn(first, "object");
@@ -185,6 +235,7 @@ absl::StatusOr<TableLayout> FindTableLayout(absl::string_view beginning, bool is
       layout.columns[i] = number;
     }
   }
+  if (!options.weight_column.empty()) RETURN_IF_ERROR(FindWeightColumn(first, options, &layout));
   if (layout.columns_given) layout.num_fields = static_cast<int>(first.size());
   return layout;
 }

@@ -19,15 +19,18 @@ struct TableOptions {
 
   std::string separator;             // between fields; "" is open, " " is any run of blanks
   std::vector<std::string> columns;  // of head, relation, tail: numbers from 1, or names in the header; {} is open
-  Header header = Header::kAuto;     // whether line 1 names the columns
-  Quotes quotes = Quotes::kAuto;     // whether quotation marks around a field are part of it (kNone)
+  std::string weight_column;      // of the triple's weight: a number from 1, or a name in the header; "": there is none
+  Header header = Header::kAuto;  // whether line 1 names the columns
+  Quotes quotes = Quotes::kAuto;  // whether quotation marks around a field are part of it (kNone)
 
   bool is_default() const {
-    return separator.empty() && columns.empty() && header == Header::kAuto && quotes == Quotes::kAuto;
+    return separator.empty() && columns.empty() && weight_column.empty() && header == Header::kAuto &&
+           quotes == Quotes::kAuto;
   }
 };
 
-// Checks options. INVALID_ARGUMENT naming the flag: not three different columns, names of columns without a header.
+// Checks options. INVALID_ARGUMENT naming the flag: not three different columns, names of columns without a header, a
+// weight in a column of another use.
 absl::Status CheckTableOptions(const TableOptions& options);
 
 // How to read the lines of one file.
@@ -38,6 +41,7 @@ struct TableLayout {
   bool is_kgx = false;         // KGX's edges.tsv: the header names subject, predicate and object
   bool columns_given = false;  // by the user or the header; otherwise lines must have three fields
   std::array<int, 3> columns = {0, 1, 2};
+  int weight_column = -1;
   std::vector<std::string> names;  // of the columns, if there is a header
   int num_fields = 3;              // of every line
 
@@ -45,10 +49,11 @@ struct TableLayout {
   std::string Describe() const;
 };
 
-// Decides the layout of a file. beginning: the first bytes of the file; is_whole: false if the last line may be cut
-// off. Line 1 decides, except that a separator other than the tab must give all lines of the beginning the same number
-// of fields, and quotes around fields with tabs between count as quotes if all fields have them. INVALID_ARGUMENT
-// without a path, but with the line: the header has no such column, or line 1 has too few.
+// Decides the layout of a file. With a weight in one of four columns, the three others are head, relation and tail.
+// beginning: the first bytes of the file; is_whole: false if the last line may be cut off. Line 1 decides, except that
+// a separator other than the tab must give all lines of the beginning the same number of fields, and quotes around
+// fields with tabs between count as quotes if all fields have them. INVALID_ARGUMENT without a path, but with the line:
+// the header has no such column, or line 1 has too few.
 absl::StatusOr<TableLayout> FindTableLayout(absl::string_view beginning, bool is_whole, const TableOptions& options);
 
 // Cuts lines into fields.

@@ -1,6 +1,7 @@
 #include "lib/graph/text/triple_reader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <initializer_list>
 
@@ -10,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "lib/base/status_macros.h"
+#include "lib/graph/text/json_line.h"
 #include "lib/graph/text/shown_text.h"
 #include "lib/tensorfile/tensor_header.h"
 
@@ -107,7 +109,28 @@ absl::StatusOr<TripleReader> TripleReader::Start(LineReader lines, EdgeMap* edge
       RETURN_IF_ERROR(reader.StartTable());
       break;
   }
+  RETURN_IF_ERROR(reader.CheckWeights());
   return reader;
+}
+
+absl::Status TripleReader::CheckWeights() const {
+  const std::string& column = options_.table.weight_column;
+  if (column.empty() || is_table_) return absl::OkStatus();
+  const auto error = [&](absl::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat(path(), ": --weight_column=", column, ": ", what));
+  };
+  if (format_ != KgFormat::kKgxEdges) {
+    return error("this format has no weights, expected a table with a column of them, or KGX edges");
+  }
+  if (IsCount(column)) return error("JSON has no columns, expected the name of the field that is the weight");
+  return absl::OkStatus();
+}
+
+bool TripleReader::TakeWeight(absl::string_view text, TextTriple* triple) {
+  if (absl::SimpleAtod(text, &triple->weight) && triple->weight >= 0 && std::isfinite(triple->weight)) return true;
+  problem_ = absl::StrCat("the weight is ", ShownText(text),
+                          ", expected a number of 0 or more (--weight_column=", options_.table.weight_column, ")");
+  return false;
 }
 
 absl::Status TripleReader::StartCounted() {
@@ -137,7 +160,7 @@ absl::Status TripleReader::StartTable() {
     negated_column_ = FindColumn(layout_.names, kNegatedField);
     for (int column = 0; column < layout_.num_fields; ++column) {
       const bool is_taken = std::find(layout_.columns.begin(), layout_.columns.end(), column) != layout_.columns.end();
-      if (is_taken) continue;
+      if (is_taken || column == layout_.weight_column) continue;
       sign_columns_.push_back({column, 0, ""});
       const bool has_name = column < static_cast<int>(layout_.names.size());
       if (has_name && IsKgxQualifier(layout_.names[column])) qualifier_columns_.push_back(column);
@@ -239,11 +262,12 @@ TripleReader::Item TripleReader::ParseRow(absl::string_view line, TextTriple* tr
   }
   const std::vector<absl::string_view>& fields = splitter_->fields();
   if (static_cast<int>(fields.size()) != layout_.num_fields) return Malformed(WrongFields(line, fields.size()));
+  if (layout_.weight_column >= 0 && !TakeWeight(fields[layout_.weight_column], triple)) return kMalformed;
   if (layout_.is_kgx) {
     if (!IsText(line)) return Malformed("text that is not UTF-8, expected names in UTF-8");
     return TakeEdge(edge_parser_->ParseRow(layout_.names, fields), triple);
   }
-  *triple = {fields[layout_.columns[0]], fields[layout_.columns[1]], fields[layout_.columns[2]]};
+  *triple = {fields[layout_.columns[0]], fields[layout_.columns[1]], fields[layout_.columns[2]], triple->weight};
   if (const Item item = TakeNames(line, triple); item != kTriple) return item;
   for (const absl::string_view name : {triple->head, triple->relation, triple->tail}) {
     if (absl::StrContains(name, '\t')) {
@@ -320,6 +344,16 @@ TripleReader::Item TripleReader::ParseIds(absl::string_view line, TextTriple* tr
 }
 
 TripleReader::Item TripleReader::ParseEdge(absl::string_view line, TextTriple* triple) {
+  if (const std::string& name = options_.table.weight_column; !name.empty()) {
+    std::vector<std::string> none;
+    std::vector<JsonField> weights;
+    const auto is_weight = [&](absl::string_view field) { return field == name; };
+    if (const absl::Status status = ParseJsonTexts(line, {}, is_weight, &none, &weights); !status.ok()) {
+      return Malformed(std::string(status.message()));
+    }
+    if (weights.empty()) return Malformed(absl::StrCat("no field ", JsonQuote(name), " (--weight_column)"));
+    if (!TakeWeight(weights[0].value, triple)) return kMalformed;
+  }
   return TakeEdge(edge_parser_->ParseLine(line), triple);
 }
 
@@ -337,7 +371,7 @@ TripleReader::Item TripleReader::TakeEdge(KgxEdgeParser::Outcome outcome, TextTr
     case KgxEdgeParser::kEdge:
       break;
   }
-  *triple = {edge_parser_->subject(), edge_parser_->relation(), edge_parser_->object()};
+  *triple = {edge_parser_->subject(), edge_parser_->relation(), edge_parser_->object(), triple->weight};
   return kTriple;
 }
 

@@ -28,6 +28,7 @@ namespace rutile {
 // A triple as text: names, or ids as digits. Valid until the next call of Next.
 struct TextTriple {
   absl::string_view head, relation, tail;
+  double weight = 1;  // that of table.weight_column
 };
 
 // How to read what the content of a file leaves open.
@@ -56,8 +57,8 @@ class TripleReader {
 
   // Opens a file and recognizes its format by content; if that is impossible, lines are read as names. edges: names the
   // relations of KGX edges; must outlive the reader. Errors are those of LineReader::Open, and INVALID_ARGUMENT for a
-  // file of another KgFormat (ids, nodes), which the message names, for other forms of RDF and of JSON, and for columns
-  // that line 1 does not have.
+  // file of another KgFormat (ids, nodes), which the message names, for other forms of RDF and of JSON, for columns
+  // that line 1 does not have, and for weights where the format has none.
   static absl::StatusOr<TripleReader> Open(absl::string_view path, EdgeMap* edges,
                                            const TripleReaderOptions& options = {});
   // Reads from bytes in memory; `path` is for messages.
@@ -109,6 +110,9 @@ class TripleReader {
   Item ParseIds(absl::string_view line, TextTriple* triple);
   Item ParseEdge(absl::string_view line, TextTriple* triple);
   Item ParseNTriples(absl::string_view line, TextTriple* triple);
+  absl::Status CheckWeights() const;
+  // Sets the triple's weight. False if it is no number of 0 or more; see problem_.
+  bool TakeWeight(absl::string_view text, TextTriple* triple);
   Item TakeEdge(KgxEdgeParser::Outcome outcome, TextTriple* triple);
   Item TakeNames(absl::string_view line, TextTriple* triple);
   void NoteSigns(absl::Span<const absl::string_view> fields);

@@ -13,6 +13,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/graph/entity_types.h"
 #include "lib/graph/triple.h"
+#include "lib/graph/triple_weights.h"
 #include "lib/graph/triples_file.h"
 #include "lib/graph/vocabulary.h"
 #include "lib/task/parameter_slice.h"
@@ -103,12 +104,14 @@ absl::StatusOr<KnowledgeGraph> GrowGraph(const KnowledgeGraph& names, const Know
   grown.entity_labels = LabelsOf(graph.entity_labels, entity, grown.entities);
   grown.relation_labels = LabelsOf(graph.relation_labels, relation, grown.relations);
   grown.entity_types = RenumberEntityTypes(graph.entity_types, entity, grown.num_entities());
-  for (const auto split : {&KnowledgeGraph::train, &KnowledgeGraph::valid, &KnowledgeGraph::test}) {
-    for (const Triple& t : graph.*split) {
-      (grown.*split).push_back({entity[t.head], relation[t.relation], entity[t.tail]});
+  for (const TripleList& list : kTripleLists) {
+    for (const Triple& t : graph.*list.triples) {
+      (grown.*list.triples).push_back({entity[t.head], relation[t.relation], entity[t.tail]});
     }
+    grown.*list.triple_weights = graph.*list.triple_weights;
   }
   const absl::flat_hash_set<Triple> trained(grown.train.begin(), grown.train.end());
+  const absl::flat_hash_set<Triple> false_ones(grown.negatives.begin(), grown.negatives.end());
   absl::flat_hash_set<Triple> held_out(grown.valid.begin(), grown.valid.end());
   held_out.insert(grown.test.begin(), grown.test.end());
   for (const Triple& t : added.triples) {
@@ -120,7 +123,15 @@ absl::StatusOr<KnowledgeGraph> GrowGraph(const KnowledgeGraph& names, const Know
                        "take it out of ",
                        added.path, " or out of the split"));
     }
-    if (!trained.contains(t)) grown.train.push_back(t);
+    if (trained.contains(t)) continue;
+    if (false_ones.contains(t)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(JsonQuote(grown.entities[t.head]), " ", JsonQuote(grown.relations[t.relation]), " ",
+                       JsonQuote(grown.entities[t.tail]), " is known to be false in the graph: take it out of ",
+                       added.path, " or out of the negatives"));
+    }
+    grown.train.push_back(t);
+    if (!grown.train_weights.empty()) grown.train_weights.push_back(1);
   }
   return grown;
 }

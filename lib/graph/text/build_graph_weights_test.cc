@@ -1,0 +1,128 @@
+// Weights of triples and known-false triples in text files.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/graph/knowledge_graph.h"
+#include "lib/graph/text/build_graph.h"
+#include "lib/graph/text/graph_testing.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+BuildGraphOptions Weighted(const std::string& column, const std::string& train, const std::string& valid = "") {
+  BuildGraphOptions options = OptionsOf(train, valid);
+  options.table.weight_column = column;
+  return options;
+}
+
+TEST(BuildGraphWeightsTest, AColumnByNumberOrName) {
+  const std::string lines = "a\tr\tb\t0.5\nb\tr\tc\t2\nb\tr\tc\t2\nc\tr\td\t0\n";
+  const std::pair<const char*, std::string> files[] = {{"4", lines},
+                                                       {"confidence", "h\trel\tt\tconfidence\n" + lines},
+                                                       {"1", "0.5\ta\tr\tb\n2\tb\tr\tc\n2\tb\tr\tc\n0\tc\tr\td\n"},
+                                                       {"4", "a,r,b,0.5\nb,r,c,2\nb,r,c,2\nc,r,d,0\n"}};
+  for (const auto& [column, text] : files) {
+    BuildGraphOptions options = Weighted(column, text);
+    if (column == std::string("confidence")) options.table.columns = {"h", "rel", "t"};
+    const auto built = BuildGraph(options);
+    ASSERT_TRUE(built.ok()) << built.status();
+    EXPECT_THAT(built->graph.train, ElementsAre(Triple{0, 0, 1}, Triple{1, 0, 2}, Triple{2, 0, 3}));
+    EXPECT_THAT(built->graph.train_weights, ElementsAre(0.5, 2, 0));
+    EXPECT_THAT(built->graph.valid_weights, IsEmpty());
+    EXPECT_EQ(built->report.splits[0].duplicates.count, 1);
+  }
+}
+
+TEST(BuildGraphWeightsTest, FieldsOfKgxEdges) {
+  const auto edge = [](const char* weight) {
+    return absl::StrCat(R"({"subject": "a", "predicate": "p", "object": "b", "score": )", weight, "}\n");
+  };
+  for (const std::string& lines :
+       {edge("0.25"), edge("\"0.25\""), std::string("id\tsubject\tpredicate\tobject\tscore\n1\ta\tp\tb\t0.25\n")}) {
+    const auto built = BuildGraph(Weighted("score", lines));
+    ASSERT_TRUE(built.ok()) << built.status();
+    EXPECT_THAT(built->graph.train_weights, ElementsAre(0.25)) << lines;
+  }
+  EXPECT_THAT(BuildError(Weighted("score", edge("-3"))), AllOf(HasSubstr("train.txt:1"), HasSubstr("-3")));
+  EXPECT_THAT(BuildError(Weighted("evidence", edge("1"))), AllOf(HasSubstr("train.txt:1"), HasSubstr("evidence")));
+  EXPECT_THAT(BuildError(Weighted("4", edge("1"))), HasSubstr("--weight_column=4"));
+}
+
+TEST(BuildGraphWeightsTest, WrongWeightsAreRefusedWithTheirLine) {
+  for (const char* weight : {"-1", "nan", "inf", "much", ""}) {
+    const std::string lines = absl::StrCat("a\tr\tb\t1\nb\tr\tc\t", weight, "\n");
+    EXPECT_THAT(BuildError(Weighted("4", lines)), AllOf(HasSubstr("train.txt:2"), HasSubstr("weight")));
+  }
+  EXPECT_THAT(BuildError(Weighted("4", "a\tr\tb\t1\nb\tr\tc\t1\na\tr\tb\t2\n")),
+              AllOf(HasSubstr("train.txt:3"), HasSubstr("weights 1 and 2")));
+  EXPECT_THAT(BuildError(Weighted("4", "a\tr\tb\t0\n")), HasSubstr("all 1 train triples are 0"));
+  EXPECT_THAT(BuildError(Weighted("4", "a\tr\tb\n")), AllOf(HasSubstr("train.txt:1"), HasSubstr("--weight_column")));
+  EXPECT_THAT(BuildError(Weighted("4", "a\tr\tb\t1\t2\n")), HasSubstr("--columns"));
+  EXPECT_THAT(BuildError(Weighted("w", "a\tr\tb\t1\n")), HasSubstr("no column \"w\" of --weight_column"));
+  EXPECT_THAT(BuildError(Weighted("0", "a\tr\tb\t1\n")), HasSubstr("--weight_column=0"));
+  BuildGraphOptions options = Weighted("2", "a\tr\tb\t1\n");
+  options.table.columns = {"1", "2", "3"};
+  EXPECT_THAT(BuildError(options), HasSubstr("--weight_column is column 2"));
+  options = Weighted("w", "a\tr\tb\t1\n");
+  options.table.header = TableOptions::Header::kNo;
+  EXPECT_THAT(BuildError(options), HasSubstr("--header=no"));
+  EXPECT_THAT(BuildError(Weighted("4", "<a> <r> <b> .\n")), HasSubstr("--weight_column=4"));
+}
+
+TEST(BuildGraphWeightsTest, TheSameTripleInTwoSplitsMayHaveTwoWeights) {
+  BuildGraphOptions options = Weighted("4", "a\tr\tb\t1\nb\tr\ta\t1\n", "a\tr\tb\t3\nb\tr\tb\t5\n");
+  options.leaked = Handling::kKeep;
+  const auto built = BuildGraph(options);
+  ASSERT_TRUE(built.ok()) << built.status();
+  EXPECT_THAT(built->graph.valid_weights, ElementsAre(3, 5));
+}
+
+BuildGraphOptions WithNegatives(const std::string& negatives) {
+  BuildGraphOptions options = OptionsOf("b\tr\ta\na\ts\tc\n", "c\tr\tb\n");
+  options.negatives = {WriteText("negatives.txt", negatives)};
+  return options;
+}
+
+TEST(BuildGraphWeightsTest, KnownFalseTriples) {
+  for (const bool sorted : {false, true}) {
+    BuildGraphOptions options = WithNegatives("a\tr\tb\nb\ts\tb\na\tr\tb\n");
+    options.sort_names = sorted;
+    const auto built = BuildGraph(options);
+    ASSERT_TRUE(built.ok()) << built.status();
+    const KnowledgeGraph& graph = built->graph;
+    std::vector<std::string> names;
+    for (const Triple& t : graph.negatives) {
+      names.push_back(graph.entities[t.head] + graph.relations[t.relation] + graph.entities[t.tail]);
+    }
+    EXPECT_THAT(names, ElementsAre("arb", "bsb"));
+    EXPECT_EQ(built->report.negatives.duplicates.count, 1);
+    EXPECT_EQ(built->report.negatives.triples, 2);
+    EXPECT_EQ(built->report.splits[0].triples, 2);
+    EXPECT_THAT(graph.negative_weights, IsEmpty());
+  }
+}
+
+TEST(BuildGraphWeightsTest, ATripleIsTrueOrFalse) {
+  EXPECT_THAT(BuildError(WithNegatives("a\tr\tb\na\ts\tc\n")), AllOf(HasSubstr("negatives.txt:2"), HasSubstr("train")));
+  EXPECT_THAT(BuildError(WithNegatives("c\tr\tb\n")), AllOf(HasSubstr("negatives.txt:1"), HasSubstr("valid")));
+  EXPECT_THAT(BuildError(WithNegatives("c\tr\tx\n")), AllOf(HasSubstr("negatives.txt:1"), HasSubstr("\"x\"")));
+  BuildGraphOptions options = WithNegatives("c\tr\tx\na\tr\tb\n");
+  options.unknown_names = Handling::kDrop;
+  const auto built = BuildGraph(options);
+  ASSERT_TRUE(built.ok()) << built.status();
+  EXPECT_THAT(built->graph.negatives, ElementsAre(Triple{1, 0, 0}));
+  EXPECT_EQ(built->report.negatives.unknown.count, 1);
+}
+
+}  // namespace
+}  // namespace rutile
