@@ -93,6 +93,7 @@ DRAWN = {
     "regularization": ("g", ["--regularizer=n3 --regularization=0.2"]),
     "regularizer": ("g", ["--regularizer=n3", "--regularizer=f2", "--regularizer=l3", "--regularizer=dura"]),
     "relation_dropout": ("g", ["--relation_dropout=0.3 --input_dropout=0"]),
+    "negative_weight": ("g", []),  # refused without known-false triples
     "relation_prediction": ("g", ["--relation_prediction=0.5"]),
     # Loss
     "energy_weight": ("p", ["--energy_weight=2", FORCES + "--energy_weight=3"]),

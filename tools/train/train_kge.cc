@@ -123,6 +123,11 @@ void PrintFacts(const KgeTask& task, const KnowledgeGraph& graph) {
       kKgeModelNames.Name(options.model),
       options.model == KgeModel::kConvE ? absl::StrCat(" (", kConveVariantNames.Name(options.variant), ")") : "",
       ", loss ", kKgeLossNames.Name(options.loss)));
+  if (!graph.train_weights.empty()) PrintMessage("losses of triples are multiplied by their weights");
+  if (!graph.negatives.empty()) {
+    PrintMessage(absl::StrCat(graph.negatives.size(), " triples are known to be false",
+                              options.negative_weight == 0 ? " and are not learned (--negative_weight=0)" : ""));
+  }
   if (!graph.inverse_relations) {
     PrintMessage(
         "without inverse relations tails alone are learned and ranked; featurize --inverse_relations adds them");
@@ -234,6 +239,11 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   std::vector<uint8_t> kept;
   if (subset.has_value()) {
     ASSIGN_OR_RETURN(kept, KeptTriples(*subset, *data.graph));
+  }
+  if (data.graph->negatives.empty() && model.negative_weight != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--negative_weight=", model.negative_weight, ": ", inputs[0],
+                     " has no known-false triples (featurize --negatives): leave it out, or give 1"));
   }
   RETURN_IF_ERROR(SetKgeTrainerDefaults(model, !data.graph->valid.empty(), &options));
   ASSIGN_OR_RETURN(options.shard_model, ShardsFromFlags(ShapeOf(model, *data.graph), options, gpu >= 0));

@@ -18,8 +18,15 @@ struct KgeBatch {
   int64_t epoch = 0;                          // from 0; dropout masks depend on it
   bool training = true;  // true: batch statistics and dropout; false: running statistics, no dropout
   int64_t number = 0;    // of the batch in its epoch, from 0; the candidates' dropout mask depends on it
+  // How much each true tail counts in the loss; empty: all 1. lib/kge/training/query_weights.h has the meaning.
+  absl::Span<const double> positive_weight = {};
+  // [B] 1 for a query whose one tail, listed in `positive`, is known to be false; empty: none is.
+  absl::Span<const uint8_t> is_false = {};
 
   int64_t size() const { return static_cast<int64_t>(head.size()); }
+  bool IsFalse(int64_t query) const { return !is_false.empty() && is_false[query] != 0; }
+  // Of the true tail with this index of `positive`.
+  double TailWeight(int64_t k) const { return positive_weight.empty() ? 1 : positive_weight[k]; }
 };
 
 }  // namespace rutile

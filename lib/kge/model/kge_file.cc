@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -11,6 +13,7 @@
 #include "lib/file/sha256.h"
 #include "lib/graph/entity_types.h"
 #include "lib/graph/name_lines.h"
+#include "lib/graph/triple_weights.h"
 #include "lib/graph/triples_file.h"
 #include "lib/kge/model/kge_options_text.h"
 #include "lib/tensorfile/tensor_header.h"
@@ -140,12 +143,14 @@ const Schema& KgeSchema() {
           {"regularizer", false, "n3, f2, l3 or dura, where training added one to its loss"},
           {"regularization", false, "its weight"},
           {"relation_prediction", false, "weight of the loss of relations, where training added it"},
+          {"negative_weight", false, "what losses of known-false triples were multiplied by, unless 1"},
           {"init", false, "normal:DEVIATION or uniform:BOUND, where embeddings were drawn so"},
           {"conve_variant", false, "ConvE: dettmers, tiepin or libkge"},
           {"embedding_height", false, "ConvE; so embedding_width, output_channels, kernel_height, kernel_width"},
           {"feature_map_dropout", false, "ConvE; so output_dropout"},
           {"train_sha256", false, "of the training triples as a set, by name"},
           {"valid_sha256", false, "of those that chose the best epoch; so test_sha256, of those that were kept"},
+          {"weights_sha256", false, "of the weights of triples and of the known-false triples, if there were any"},
           {"imported_from", false, "TiePin or PyKEEN: the project that trained it"},
           {"init_from", false, "the model that training started from, and its SHA-256"},
           {"new_entities", false,
@@ -262,9 +267,11 @@ absl::Status CheckSameVocabulary(const TrainedKge& model, const KnowledgeGraph& 
 }
 
 Metadata DescribeSplits(const KnowledgeGraph& graph) {
-  return {{"train_sha256", TripleSetSha256(graph, graph.train)},
-          {"valid_sha256", TripleSetSha256(graph, graph.valid)},
-          {"test_sha256", TripleSetSha256(graph, graph.test)}};
+  Metadata splits = {{"train_sha256", TripleSetSha256(graph, graph.train)},
+                     {"valid_sha256", TripleSetSha256(graph, graph.valid)},
+                     {"test_sha256", TripleSetSha256(graph, graph.test)}};
+  if (std::string weights = WeightsSha256(graph); !weights.empty()) splits["weights_sha256"] = std::move(weights);
+  return splits;
 }
 
 std::vector<std::string> SplitWarnings(const Metadata& model, const KnowledgeGraph& graph, absl::string_view split) {

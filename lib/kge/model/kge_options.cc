@@ -217,6 +217,13 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
           .In(AtLeast(0))
           .Needs(kModel, PredictsRelations)
           .RecordedIf([](const O& options) { return PredictsRelations(options) && options.relation_prediction > 0; }),
+      Setting<O>(
+          "negative_weight", &O::negative_weight,
+          "What the loss of a known-false triple (featurize --negatives) is multiplied by, beside its weight; 0: "
+          "they are not learned. With 1 it counts as much as a true triple in a softmax, and as one entity of "
+          "the sum over all in a binary cross-entropy.")
+          .In(AtLeast(0))
+          .RecordedIf([](const O& options) { return options.negative_weight != 1; }),
       Setting<O>::Text(
           "init", [](const O& options) { return SettingValue(EmbeddingInitText(options.init)); },
           [](absl::string_view text, O* options) -> absl::Status {

@@ -127,6 +127,8 @@ struct KgeOptions {
   // All but ConvE and distances: weight of the loss of a triple's relation among all relations, given head and tail
   // (Chen et al., AKBC 2021; lib/kge/training/relation_prediction.h). 0: none.
   double relation_prediction = 0;
+  // What the loss of a known-false triple is multiplied by beside its weight. 0: they are not learned.
+  double negative_weight = 1;
   EmbeddingInit init;
   DType precision = DType::kF32;
   uint64_t seed = 0;  // seed of dropout masks

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "lib/kge/training/blocked_loss.h"
 #include "lib/machine/simd.h"
@@ -121,7 +122,9 @@ void SoftmaxRow(const RowOf<T>& row, T max_of_all, T scale_of_all, T base_of_all
 template <typename T>
 void CrossEntropyRows(const BlockLabels& labels, double scale, const ScoreBlock<T>& block, double* losses) {
   for (int64_t q = 0; q < labels.size(); ++q) {
-    losses[q] += scale * CrossEntropyRow<T>({block, q}, static_cast<T>(labels.base[q]), static_cast<T>(scale));
+    if (labels.IsFalse(q)) continue;
+    const double of_query = scale * labels.Weight(q);
+    losses[q] += of_query * CrossEntropyRow<T>({block, q}, static_cast<T>(labels.base[q]), static_cast<T>(of_query));
   }
 }
 
@@ -192,14 +195,14 @@ void Check(const BlockLabels& labels, const ScoreBlock<T>& block, size_t size) {
   CHECK_LE(block.n, block.stride);
 }
 
-// Calls body(query, column in the block) for each true tail in it.
+// Calls body(query, column in the block, index of `positive`) for each true tail in it.
 template <typename T, class Body>
 void ForPositives(const BlockLabels& labels, const ScoreBlock<T>& block, const Body& body) {
   const int32_t* const all = labels.positive.data();
   for (int64_t q = 0; q < labels.size(); ++q) {
     const int32_t* const end = all + labels.positive_offset[q + 1];
     const int32_t* tail = std::lower_bound(all + labels.positive_offset[q], end, block.first);
-    for (; tail != end && *tail < block.first + block.n; ++tail) body(q, *tail - block.first);
+    for (; tail != end && *tail < block.first + block.n; ++tail) body(q, *tail - block.first, tail - all);
   }
 }
 
@@ -209,11 +212,11 @@ T ScoreAt(const ScoreBlock<T>& block, int64_t query, int64_t column) {
   return block.bias == nullptr ? x : x + block.bias[column];
 }
 
-// Subtracts scale extra from d loss / d score on true tails.
+// Subtracts extra from d loss / d score on true tails.
 template <typename T>
-void SubtractPositives(const BlockLabels& labels, double scale, const ScoreBlock<T>& block) {
-  ForPositives(labels, block, [&](int64_t q, int64_t column) {
-    const T extra = static_cast<T>(scale * labels.extra[q]);
+void SubtractPositives(const BlockLabels& labels, const ScoreBlock<T>& block) {
+  ForPositives(labels, block, [&](int64_t q, int64_t column, int64_t k) {
+    const T extra = static_cast<T>(labels.TailWeight(k) * labels.extra[q]);
     block.scores[q * block.stride + column] -= extra;
     if (block.bias_gradient != nullptr) block.bias_gradient[column] -= extra;
   });
@@ -238,7 +241,78 @@ void Softmax(const BlockLabels& labels, const SoftmaxState* states, const ScoreB
   HWY_DYNAMIC_DISPATCH(SoftmaxF64)(labels, states, block);
 }
 
+// A score whose exponential is 0 beside any other, while sums of it are finite.
+constexpr float kNoScore = -1e30F;
+
+// Makes the exponentials of the entities of false queries 0.
+template <typename T>
+void LeaveOutFalseAnswers(const BlockLabels& labels, const ScoreBlock<T>& block) {
+  if (labels.is_false.empty()) return;
+  ForPositives(labels, block, [&](int64_t q, int64_t column, int64_t k) {
+    if (labels.IsFalse(q)) block.scores[q * block.stride + column] = kNoScore;
+  });
+}
+
+// A score that is listed, before its gradient takes its place.
+template <typename T>
+struct ListedScore {
+  int64_t query, column, k;
+  T score;
+};
+
+// Adds the losses of false queries, and what the terms of true tails have more than those of other entities.
+template <typename T>
+std::vector<ListedScore<T>> AddListedLosses(const BlockLabels& labels, double scale, const ScoreBlock<T>& block,
+                                            absl::Span<double> losses) {
+  std::vector<ListedScore<T>> listed;
+  ForPositives(labels, block, [&](int64_t q, int64_t column, int64_t k) {
+    const T score = ScoreAt(block, q, column);
+    const double x = static_cast<double>(score), of_query = scale * labels.Weight(q), weight = labels.TailWeight(k);
+    if (!labels.IsFalse(q)) losses[q] -= of_query * weight * labels.extra[q] * x;
+    if (!labels.IsFalse(q) && weight == 1) return;
+    const double softplus = std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+    losses[q] += of_query * (labels.IsFalse(q) ? weight * softplus : (weight - 1) * (softplus - labels.base[q] * x));
+    listed.push_back({q, column, k, score});
+  });
+  return listed;
+}
+
+// Corrects the gradients of what AddListedLosses returned, and makes the other gradients of false queries 0.
+template <typename T>
+void SetListedGradients(const BlockLabels& labels, double scale, const ScoreBlock<T>& block,
+                        const std::vector<ListedScore<T>>& listed) {
+  for (int64_t q = 0; q < labels.size(); ++q) {
+    if (labels.IsFalse(q)) std::fill_n(block.scores + q * block.stride, block.n, T(0));
+  }
+  for (const auto& [q, column, k, score] : listed) {
+    const double e = std::exp(-std::abs(static_cast<double>(score)));
+    const double sigmoid = (score < 0 ? e : 1) / (1 + e);
+    const double label = labels.IsFalse(q) ? 0 : labels.base[q] + labels.extra[q];
+    T& gradient = block.scores[q * block.stride + column];
+    const T before = gradient;
+    gradient = static_cast<T>(scale * labels.Weight(q) * labels.TailWeight(k) * (sigmoid - label));
+    if (block.bias_gradient != nullptr) block.bias_gradient[column] += gradient - before;
+  }
+}
+
+// Subtracts what extra makes of the gradients on true tails whose terms have a weight of 1.
+template <typename T>
+void SubtractPlainPositives(const BlockLabels& labels, double scale, const ScoreBlock<T>& block) {
+  ForPositives(labels, block, [&](int64_t q, int64_t column, int64_t k) {
+    if (labels.IsFalse(q) || labels.TailWeight(k) != 1) return;
+    const T extra = static_cast<T>(scale * labels.Weight(q) * labels.extra[q]);
+    block.scores[q * block.stride + column] -= extra;
+    if (block.bias_gradient != nullptr) block.bias_gradient[column] -= extra;
+  });
+}
+
 }  // namespace
+
+FalseAnswer::FalseAnswer(double others_less_answer) {
+  const double x = -others_less_answer, e = std::exp(-std::abs(x));
+  loss = std::max(x, 0.0) + std::log1p(e);
+  slope = -(x < 0 ? e : 1) / (1 + e);
+}
 
 double SoftmaxState::Loss() const { return max + std::log(sum) - label; }
 
@@ -254,27 +328,28 @@ template <typename T>
 void BinaryCrossEntropy(const BlockLabels& labels, double scale, const ScoreBlock<T>& block,
                         absl::Span<double> losses) {
   Check(labels, block, losses.size());
-  ForPositives(labels, block, [&](int64_t q, int64_t column) {
-    losses[q] -= scale * labels.extra[q] * static_cast<double>(ScoreAt(block, q, column));
-  });
+  const std::vector<ListedScore<T>> listed = AddListedLosses(labels, scale, block, losses);
   CrossEntropy(labels, scale, block, losses.data());
-  SubtractPositives(labels, scale, block);
+  SubtractPlainPositives(labels, scale, block);
+  SetListedGradients(labels, scale, block, listed);
 }
 
 template <typename T>
 void SoftmaxSums(const BlockLabels& labels, const ScoreBlock<T>& block, absl::Span<SoftmaxState> states) {
   Check(labels, block, states.size());
-  ForPositives(labels, block, [&](int64_t q, int64_t column) {
-    states[q].label += labels.extra[q] * static_cast<double>(ScoreAt(block, q, column));
+  ForPositives(labels, block, [&](int64_t q, int64_t column, int64_t k) {
+    states[q].label += labels.TailWeight(k) * labels.extra[q] * static_cast<double>(ScoreAt(block, q, column));
   });
+  LeaveOutFalseAnswers(labels, block);
   Sum(labels, block, states.data());
 }
 
 template <typename T>
 void SoftmaxGradients(const BlockLabels& labels, absl::Span<const SoftmaxState> states, const ScoreBlock<T>& block) {
   Check(labels, block, states.size());
+  LeaveOutFalseAnswers(labels, block);
   Softmax(labels, states.data(), block);
-  SubtractPositives(labels, 1, block);
+  SubtractPositives(labels, block);
 }
 
 template void BinaryCrossEntropy(const BlockLabels&, double, const ScoreBlock<float>&, absl::Span<double>);

@@ -7,6 +7,11 @@
 //   softmax cross-entropy  l = log sum_k e^x_k - sum_k label_k x_k,   labels that add up to 1
 //                          d l / d x_k = softmax(x)_k - label_k
 //
+// With weights (query_weights.h), the extra part of a true tail's label is multiplied by its tail_weight in the
+// softmax; in the binary cross-entropy, the whole term of that entity is, and all terms by the query's weight. Of a
+// query that is false only its one listed tail counts: softplus(x) in the binary cross-entropy; in the softmax see
+// FalseAnswer.
+//
 // The second needs two passes over the blocks: SoftmaxSums of all, then SoftmaxGradients of all. Gradients do not
 // depend on how entities are divided into blocks, and losses only by rounding (1e-6 in fp32, 1e-15 in fp64, of the sum
 // of all terms' sizes). Scores of any size are exact: no exponential of a positive number is taken. NaN makes loss and
@@ -38,8 +43,14 @@ struct BlockLabels {
   absl::Span<const int64_t> positive_offset;  // [Q + 1] into positive
   absl::Span<const int32_t> positive;         // entities that are true, ascending for each query
   absl::Span<const double> base, extra;
+  absl::Span<const double> tail_weight = {};  // of the entities in `positive`; empty: all 1
+  absl::Span<const double> weight = {};       // [Q] of binary cross-entropies; empty: all 1
+  absl::Span<const uint8_t> is_false = {};    // [Q] 1 if the query's one entity in `positive` is false; empty: none
 
   int64_t size() const { return static_cast<int64_t>(base.size()); }
+  bool IsFalse(int64_t query) const { return !is_false.empty() && is_false[query] != 0; }
+  double TailWeight(int64_t k) const { return tail_weight.empty() ? 1 : tail_weight[k]; }
+  double Weight(int64_t query) const { return weight.empty() ? 1 : weight[query]; }
 };
 
 // Adds the block's part of each query's loss to losses [Q], and replaces the block's scores by d loss / d score.
@@ -57,7 +68,17 @@ struct SoftmaxState {
   void Join(const SoftmaxState& other);
 };
 
-// Adds the block to states [Q]; scores are not changed.
+// The loss -log(1 - p) = log(1 + e^(x - L)) of an answer with score x that is false, L being log sum e^x_k over the
+// other entities, and its slope: the derivatives by scores are slope times those of L - x. L - x is what
+// SoftmaxState::Loss returns for a false query.
+struct FalseAnswer {
+  explicit FalseAnswer(double others_less_answer);
+
+  double loss, slope;
+};
+
+// Adds the block to states [Q]. Scores are not changed, but for the one entity of a false query, which is left out of
+// the sum.
 template <typename T>
 void SoftmaxSums(const BlockLabels& labels, const ScoreBlock<T>& block, absl::Span<SoftmaxState> states);
 // Replaces the block's scores by d loss / d score, after SoftmaxSums of all blocks.

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "lib/kge/model/kge_labels.h"
+#include "lib/kge/training/query_weights.h"
 
 namespace rutile {
 
@@ -13,9 +14,10 @@ std::vector<WeightedPair> FindPenalizedPairs(const KgeOptions& options, const Kg
   for (int64_t q = 0; q < batch.size(); ++q) {
     const int64_t begin = batch.positive_offset[q], end = batch.positive_offset[q + 1];
     const double weight = options.regularization * QueryWeight(options, end - begin);
-    pairs.push_back({batch.head[q], batch.relation[q], weight});
+    pairs.push_back({batch.head[q], batch.relation[q], weight * MeanWeight(batch, q)});
     for (int64_t k = begin; k < end; ++k) {
-      pairs.push_back({batch.positive[k], batch.relation[q], weight / static_cast<double>(end - begin)});
+      const double of_tail = weight / static_cast<double>(end - begin) * batch.TailWeight(k);
+      pairs.push_back({batch.positive[k], batch.relation[q], of_tail});
     }
   }
   // Weights of equal pairs are added in the order of the batch.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lib/kge/model/kge_labels.h"
+#include "lib/kge/training/query_weights.h"
 
 namespace rutile {
 namespace {
@@ -105,11 +106,12 @@ PenalizedRows FindPenalizedRows(const KgeOptions& options, const KgeBatch& batch
   for (int64_t q = 0; q < batch.size(); ++q) {
     const int64_t begin = batch.positive_offset[q], end = batch.positive_offset[q + 1];
     const double weight = options.regularization * QueryWeight(options, end - begin);
-    rows.entities.push_back({per_entity * batch.head[q], weight});
-    rows.relations.push_back({batch.relation[q], weight});
+    const double of_query = weight * MeanWeight(batch, q);
+    rows.entities.push_back({per_entity * batch.head[q], of_query});
+    rows.relations.push_back({batch.relation[q], of_query});
     for (int64_t k = begin; k < end; ++k) {
       const int32_t row = per_entity * batch.positive[k] + per_entity - 1;
-      rows.entities.push_back({row, weight / static_cast<double>(end - begin)});
+      rows.entities.push_back({row, weight / static_cast<double>(end - begin) * batch.TailWeight(k)});
     }
   }
   Join(&rows.entities);

@@ -12,6 +12,8 @@
 //
 // The score of CP has half of the head's row and the other half of the tail's, and these halves are what is penalized:
 // its table of entities [N, d] counts as one of 2 N rows of d / 2 numbers, that of entity n as a head being row 2 n.
+//
+// Weights of triples multiply what they add; known-false triples add theirs, too (query_weights.h).
 
 #ifndef RUTILE_LIB_KGE_TRAINING_EMBEDDING_PENALTY_H_
 #define RUTILE_LIB_KGE_TRAINING_EMBEDDING_PENALTY_H_

@@ -8,6 +8,7 @@
 #include "lib/kge/layers/dropout.h"
 #include "lib/kge/layers/workspace.h"
 #include "lib/kge/model/kge_labels.h"
+#include "lib/kge/training/query_weights.h"
 #include "lib/matrix/matrix_view.h"
 #include "lib/trace/scope.h"
 
@@ -38,24 +39,39 @@ void EntityScores<T>::SetLabels(const KgeBatch& batch, absl::Span<const double> 
   base_.resize(batch.size());
   extra_.resize(batch.size());
   weight_.resize(batch.size());
+  tail_weight_.assign(batch.positive_weight.begin(), batch.positive_weight.end());
   for (int64_t q = 0; q < batch.size(); ++q) {
-    const int64_t num_true = batch.positive_offset[q + 1] - batch.positive_offset[q];
-    const SmoothedLabels labels = SmoothLabels(shape_.options, shape_.num_entities, num_true);
+    const int64_t begin = batch.positive_offset[q], end = batch.positive_offset[q + 1];
+    // The one tail of a false query has the whole label: its loss is then made that of a false answer.
+    const SmoothedLabels labels =
+        batch.IsFalse(q) ? SmoothedLabels() : SmoothLabels(shape_.options, shape_.num_entities, end - begin);
     base_[q] = labels.base;
     extra_[q] = labels.extra;
-    weight_[q] = QueryWeight(shape_.options, num_true) * (weights.empty() ? 1 : weights[q]);
+    weight_[q] = QueryCount(shape_.options, batch, q) * (weights.empty() ? 1 : weights[q]);
+    if (tail_weight_.empty()) continue;
+    const double unit = TailUnit(shape_.options, batch, q);
+    for (int64_t k = begin; k < end; ++k) tail_weight_[k] *= unit;
   }
 }
 
 // The slope w (e^(x - max) / sum - label) is that of a sum and of labels that have been scaled. With a weight of 1 none
 // of the numbers changes.
 template <typename T>
-void EntityScores<T>::WeighQueries() {
+double EntityScores<T>::WeighQueries(const KgeBatch& batch) {
+  double loss = 0;
   for (size_t q = 0; q < weight_.size(); ++q) {
-    states_[q].sum /= weight_[q];
-    base_[q] *= weight_[q];
-    extra_[q] *= weight_[q];
+    double weight = weight_[q], of_query = states_[q].Loss();
+    if (batch.IsFalse(static_cast<int64_t>(q))) {
+      const FalseAnswer answer(of_query);
+      of_query = answer.loss;
+      weight *= answer.slope;
+    }
+    loss += weight_[q] * of_query;
+    states_[q].sum /= weight;
+    base_[q] *= weight;
+    extra_[q] *= weight;
   }
+  return loss;
 }
 
 template <typename T>
@@ -109,9 +125,13 @@ void EntityScores<T>::LossOfBlock(const KgeBatch& batch, Sweep sweep, int64_t fi
   if (sums != nullptr) std::memset(sums, 0, pieces * block.n * sizeof(T));
   ForPieces(worker->pool, queries, kPiece, [&](int64_t begin, int64_t end, int) {
     const int64_t first = first_query + begin, count = end - begin;
-    const BlockLabels labels = {batch.positive_offset.subspan(first, count + 1), batch.positive,
+    const BlockLabels labels = {batch.positive_offset.subspan(first, count + 1),
+                                batch.positive,
                                 absl::MakeConstSpan(base_).subspan(first, count),
-                                absl::MakeConstSpan(extra_).subspan(first, count)};
+                                absl::MakeConstSpan(extra_).subspan(first, count),
+                                tail_weight_,
+                                absl::MakeConstSpan(weight_).subspan(first, count),
+                                batch.is_false.empty() ? batch.is_false : batch.is_false.subspan(first, count)};
     ScoreBlock<T> piece = block;
     piece.scores += begin * block.stride;
     if (sums != nullptr) piece.bias_gradient = sums + begin / kPiece * block.n;
@@ -281,10 +301,8 @@ double EntityScores<T>::AddLosses(const KgeBatch& batch, const EntityArrays<T>& 
     for_all(Sweep::kSums);
     JoinLanes();
     if (shard_ != nullptr) JoinProcesses();
-    if (shard_ == nullptr || shard_->rank() == 0) {
-      for (size_t q = 0; q < states_.size(); ++q) sum += weight_[q] * states_[q].Loss();
-    }
-    WeighQueries();
+    const double of_all = WeighQueries(batch);
+    if (shard_ == nullptr || shard_->rank() == 0) sum = of_all;
     if (arrays.d_v != nullptr) for_all(Sweep::kGradients);
   } else {
     for_all(Sweep::kCrossEntropy);

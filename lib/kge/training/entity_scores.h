@@ -41,7 +41,7 @@ struct EntityArrays {
   // If true, d_entities and d_bias are computed in the memory of a block and only passed to `finished`: the two arrays
   // above are not used. Needs add = false.
   bool hand_over = false;
-  // [B] how much each query's softmax loss counts beside QueryWeight; empty: 1.
+  // [B] what each query's softmax loss is multiplied by beside QueryCount; empty: 1.
   absl::Span<const double> weights = {};
   // If set, adds to the gradient of the entities, which begins at `gradient`, what is not of scores: a regularizer's.
   // Called by several threads, once for each block. The losses are without it.
@@ -111,8 +111,8 @@ class EntityScores {
     return shard_ != nullptr ? shard_->entities() : ShardRange{0, shape_.num_entities};
   }
   void SetLabels(const KgeBatch& batch, absl::Span<const double> weights);
-  // Makes the gradients of a sweep those of losses times the queries' weights.
-  void WeighQueries();
+  // Returns the sum of the softmax losses times the queries' weights, and makes the gradients of a sweep those of it.
+  double WeighQueries(const KgeBatch& batch);
   void SetLanes(int64_t queries, T* d_v);
   // Sum the softmax states over stripes, and over processes, into states_.
   void JoinLanes();
@@ -135,6 +135,7 @@ class EntityScores {
   ThreadPool* const pool_;
   KgeShard* shard_ = nullptr;
   std::vector<double> base_, extra_, weight_;  // [B]
+  std::vector<double> tail_weight_;            // of the batch's true tails; empty: all 1
   std::vector<SoftmaxState> states_;           // [B]
   std::vector<Stripe> stripes_;
   size_t num_stripes_ = 0;  // stripes of this call; later ones keep their memory

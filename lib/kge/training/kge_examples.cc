@@ -8,6 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "lib/base/logging.h"
+#include "lib/graph/triple_weights.h"
 #include "lib/kge/model/kge_labels.h"
 #include "lib/task/batch_memory.h"
 
@@ -41,19 +42,28 @@ KgeExamples::KgeExamples(std::shared_ptr<const KnowledgeGraph> graph, std::share
       known_(std::move(known)),
       keys_(IsKeyLoss(options.loss)),
       train_keys_(LearnsKeys(options)),
-      directions_(graph_->inverse_relations ? 2 : 1) {
+      directions_(graph_->inverse_relations ? 2 : 1),
+      weighted_(HasWeightsOrNegatives(*graph_)),
+      negative_weight_(options.negative_weight) {
   if (train_keys_) train_tails_ = TailsOf(graph_->train, *graph_);
   if (keys_) valid_tails_ = TailsOf(graph_->valid, *graph_);
-  num_train_ = train_keys_ ? train_tails_.num_keys() : directions_ * static_cast<int64_t>(graph_->train.size());
+  num_true_ = train_keys_ ? train_tails_.num_keys() : directions_ * static_cast<int64_t>(graph_->train.size());
+  num_train_ = num_true_ + directions_ * static_cast<int64_t>(graph_->negatives.size());
   num_valid_ = directions_ * static_cast<int64_t>(graph_->valid.size());
   num_test_ = directions_ * static_cast<int64_t>(graph_->test.size());
+  if (!train_keys_) return;
+  // A triple that several splits have counts as it does in the first.
+  for (const TripleList& list : kTripleLists) {
+    const std::vector<double>& weights = graph_.get()->*list.triple_weights;
+    for (size_t i = 0; i < weights.size(); ++i) weight_of_.emplace((graph_.get()->*list.triples)[i], weights[i]);
+  }
 }
 
 std::vector<uint8_t> KgeExamples::LearnFrom(absl::Span<const uint8_t> kept) {
   CHECK_EQ(kept.size(), graph_->train.size());
   std::vector<uint8_t> left_out(size(), 0);
   if (!train_keys_) {
-    for (int64_t i = 0; i < num_train_; ++i) left_out[i] = kept[i % static_cast<int64_t>(kept.size())] == 0 ? 1 : 0;
+    for (int64_t i = 0; i < num_true_; ++i) left_out[i] = kept[i % static_cast<int64_t>(kept.size())] == 0 ? 1 : 0;
     return left_out;
   }
   std::vector<Triple> triples;
@@ -62,7 +72,7 @@ std::vector<uint8_t> KgeExamples::LearnFrom(absl::Span<const uint8_t> kept) {
   }
   kept_tails_ = TailsOf(triples, *graph_);
   keeps_all_ = false;
-  for (int64_t i = 0; i < num_train_; ++i) left_out[i] = TrainTails(i).empty() ? 1 : 0;
+  for (int64_t i = 0; i < num_true_; ++i) left_out[i] = TrainTails(i).empty() || IsWeightless(i) ? 1 : 0;
   return left_out;
 }
 
@@ -74,7 +84,45 @@ absl::Span<const int32_t> KgeExamples::TrainTails(int64_t key) const {
 std::vector<int64_t> KgeExamples::TrainExamples() const {
   std::vector<int64_t> examples(num_train_);
   std::iota(examples.begin(), examples.end(), int64_t{0});
+  if (!weighted_) return examples;
+  const auto last = std::remove_if(examples.begin(), examples.end(), [&](int64_t i) { return IsWeightless(i); });
+  examples.erase(last, examples.end());
   return examples;
+}
+
+double KgeExamples::WeightOfPair(int32_t head, int32_t relation, int32_t tail) const {
+  const auto plain = static_cast<int32_t>(graph_->num_relations());
+  const auto found =
+      weight_of_.find(relation < plain ? Triple{head, relation, tail} : Triple{tail, relation - plain, head});
+  return found == weight_of_.end() ? 1 : found->second;
+}
+
+bool KgeExamples::IsWeightless(int64_t example) const {
+  std::vector<int32_t> tails;
+  std::vector<double> own;
+  const absl::Span<const double> weights = Weights(example, Positives(example, &tails), &own);
+  return !weights.empty() && std::all_of(weights.begin(), weights.end(), [](double weight) { return weight == 0; });
+}
+
+absl::Span<const double> KgeExamples::Weights(int64_t example, absl::Span<const int32_t> positives,
+                                              std::vector<double>* own) const {
+  if (!weighted_) return {};
+  own->clear();
+  const auto triples = static_cast<int64_t>(graph_->train.size());
+  if (IsFalse(example)) {
+    const int64_t i = (example - num_true_) % static_cast<int64_t>(graph_->negatives.size());
+    own->push_back(negative_weight_ * WeightOf(graph_->negative_weights, i));
+  } else if (keys_ || (train_keys_ && example < num_train_)) {
+    const Query query = At(example);
+    for (const int32_t tail : positives) own->push_back(WeightOfPair(query.head, query.relation, tail));
+  } else if (example < num_train_) {
+    own->push_back(WeightOf(graph_->train_weights, example % triples));
+  } else {
+    const bool valid = example < num_train_ + num_valid_;
+    const int64_t i = (example - num_train_ - (valid ? 0 : num_valid_)) / directions_;
+    own->push_back(WeightOf(valid ? graph_->valid_weights : graph_->test_weights, i));
+  }
+  return *own;
 }
 
 std::vector<int64_t> KgeExamples::QueriesByKey(int64_t first, int64_t count) const {
@@ -94,6 +142,10 @@ KgeExamples::Query KgeExamples::QueryOf(const Triple& triple, bool inverse) cons
 
 KgeExamples::Query KgeExamples::At(int64_t example) const {
   CHECK(example >= 0 && example < size()) << example;
+  if (IsFalse(example)) {
+    const auto negatives = static_cast<int64_t>(graph_->negatives.size());
+    return QueryOf(graph_->negatives[(example - num_true_) % negatives], example - num_true_ >= negatives);
+  }
   if (example < num_train_) {
     if (train_keys_) return {train_tails_.head(example), train_tails_.relation(example), -1};
     const auto triples = static_cast<int64_t>(graph_->train.size());
@@ -106,11 +158,11 @@ KgeExamples::Query KgeExamples::At(int64_t example) const {
 }
 
 absl::Span<const int32_t> KgeExamples::Positives(int64_t example, std::vector<int32_t>* own) const {
-  if (train_keys_ && example < num_train_) return TrainTails(example);
+  if (train_keys_ && example < num_true_) return TrainTails(example);
   const Query query = At(example);
   if (keys_ && example >= num_train_ + num_valid_) return known_->Tails(query.head, query.relation);
   own->clear();
-  if (keys_) {
+  if (keys_ && !IsFalse(example)) {
     const absl::Span<const int32_t> train = train_tails_.Tails(query.head, query.relation);
     const absl::Span<const int32_t> valid = valid_tails_.Tails(query.head, query.relation);
     std::set_union(train.begin(), train.end(), valid.begin(), valid.end(), std::back_inserter(*own));
@@ -141,6 +193,17 @@ void KgeExamples::FillBatch(absl::Span<const int64_t> examples, int64_t epoch, N
   Reuse<int64_t>(batch, "number", {1})[0] = number;
   std::vector<int32_t> own;
   FillLists(batch, "positive_offset", "positive", size, [&](int64_t b) { return Positives(examples[b], &own); });
+  if (weighted_) {
+    uint8_t* const is_false = Reuse<uint8_t>(batch, "is_false", {size});
+    const absl::Span<const int64_t> offset = batch->At("positive_offset").values<int64_t>();
+    double* const weights = ReuseRows<double>(batch, "positive_weight", {offset[size]});
+    std::vector<double> of_one;
+    for (int64_t b = 0; b < size; ++b) {
+      is_false[b] = IsFalse(examples[b]) ? 1 : 0;
+      const absl::Span<const double> w = Weights(examples[b], Positives(examples[b], &own), &of_one);
+      std::copy(w.begin(), w.end(), weights + offset[b]);
+    }
+  }
   if (epoch >= 0) return;
   FillLists(batch, "target_offset", "target", size, [&](int64_t b) {
     const Query query = At(examples[b]);
@@ -158,6 +221,10 @@ KgeBatch ViewKgeBatch(const NamedTensors& batch) {
   view.example = batch.At("example").values<int64_t>();
   view.positive_offset = batch.At("positive_offset").values<int64_t>();
   view.positive = batch.At("positive").values<int32_t>();
+  if (batch.Has("positive_weight")) {
+    view.positive_weight = batch.At("positive_weight").values<double>();
+    view.is_false = batch.At("is_false").values<uint8_t>();
+  }
   view.epoch = std::max<int64_t>(batch.At("epoch").values<int64_t>()[0], 0);
   view.number = batch.At("number").values<int64_t>()[0];
   view.training = !IsEvaluation(batch);

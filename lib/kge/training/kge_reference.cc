@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "lib/base/logging.h"
 #include "lib/kge/layers/dropout.h"
 #include "lib/kge/model/kge_labels.h"
+#include "lib/kge/training/query_weights.h"
 #include "lib/task/precision.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 
@@ -317,10 +319,15 @@ at::Tensor Labels(const KgeShape& shape, const at::Tensor& scores, const KgeBatc
   int64_t* next_place = place.data_ptr<int64_t>();
   for (int64_t b = 0; b < batch.size(); ++b) {
     const int64_t begin = batch.positive_offset[b], end = batch.positive_offset[b + 1];
-    const SmoothedLabels smoothed = SmoothLabels(shape.options, num_entities, end - begin);
+    SmoothedLabels smoothed = SmoothLabels(shape.options, num_entities, end - begin);
+    // The answer of a false query has the label of a softmax's only one, and 0 for a binary cross-entropy.
+    if (batch.IsFalse(b)) smoothed = {0, IsSoftmaxLoss(shape.options.loss) ? 1.0 : 0.0};
     base.data_ptr<double>()[b] = smoothed.base;
+    // With 1-N a term is multiplied by its weight, and the label is not.
+    const bool terms = batch.positive_weight.empty() || WeighsTermsAlone(shape.options, batch, b);
+    const double unit = TailUnit(shape.options, batch, b);
     for (int64_t k = begin; k < end; ++k) {
-      *next_extra++ = smoothed.extra;
+      *next_extra++ = terms ? smoothed.extra : smoothed.extra * unit * batch.TailWeight(k);
       *next_place++ = b * num_entities + batch.positive[k];
     }
   }
@@ -330,15 +337,65 @@ at::Tensor Labels(const KgeShape& shape, const at::Tensor& scores, const KgeBatc
   return labels.to(scores.scalar_type());
 }
 
+// Returns the weights of the terms of binary cross-entropies [B, entities]: of a false query only its answer counts,
+// and with 1-N true tails have weights.
+at::Tensor TermWeights(const KgeShape& shape, const at::Tensor& scores, const KgeBatch& batch) {
+  const at::Tensor weights = at::ones({batch.size(), shape.num_entities}, at::kDouble);
+  double* const all = weights.data_ptr<double>();
+  for (int64_t b = 0; b < batch.size(); ++b) {
+    double* const row = all + b * shape.num_entities;
+    if (batch.IsFalse(b)) std::fill_n(row, shape.num_entities, 0.0);
+    for (int64_t k = batch.positive_offset[b]; k < batch.positive_offset[b + 1]; ++k) {
+      row[batch.positive[k]] = WeighsTermsAlone(shape.options, batch, b) ? batch.TailWeight(k) : 1;
+    }
+  }
+  return weights.to(scores.device()).to(scores.scalar_type());
+}
+
+// Returns what each query's loss is multiplied by, [B].
+at::Tensor QueryCounts(const KgeShape& shape, const at::Tensor& scores, const KgeBatch& batch) {
+  const at::Tensor counts = at::empty({batch.size()}, at::kDouble);
+  for (int64_t b = 0; b < batch.size(); ++b) counts.data_ptr<double>()[b] = QueryCount(shape.options, batch, b);
+  return counts.to(scores.device()).to(scores.scalar_type());
+}
+
+// Replaces the losses [X] of false answers, one of each row of scores [X, N], by -log(1 - p) = log(1 + e^(x - L)), L
+// the logarithm of the sum of e^x over the others. answer, is_false: [X].
+at::Tensor WithFalseAnswers(const at::Tensor& losses, const at::Tensor& scores, const at::Tensor& answer,
+                            const at::Tensor& is_false) {
+  const at::Tensor index = answer.unsqueeze(1);
+  const at::Tensor others = scores.scatter(1, index, -std::numeric_limits<double>::infinity()).logsumexp(1);
+  return at::where(is_false, at::softplus(scores.gather(1, index).squeeze(1) - others, 1, 1e3), losses);
+}
+
+// Returns which queries are false [B], and the first tail of each [B] in `answer`.
+at::Tensor FalseQueries(const at::Tensor& like, const KgeBatch& batch, at::Tensor* answer) {
+  std::vector<int64_t> is_false, first;
+  for (int64_t b = 0; b < batch.size(); ++b) {
+    is_false.push_back(batch.IsFalse(b) ? 1 : 0);
+    first.push_back(batch.IsFalse(b) ? batch.positive[batch.positive_offset[b]] : 0);
+  }
+  *answer = Index(absl::MakeConstSpan(first), like);
+  return Index(absl::MakeConstSpan(is_false), like) == 1;
+}
+
 }  // namespace
 
 at::Tensor ReferenceLosses(const KgeShape& shape, const at::Tensor& scores, const KgeBatch& batch) {
+  const bool weighted = !batch.positive_weight.empty();
   const at::Tensor labels = Labels(shape, scores, batch);
   if (!IsSoftmaxLoss(shape.options.loss)) {
-    return at::binary_cross_entropy_with_logits(scores, labels, {}, {}, at::Reduction::None).mean(1);
+    const at::Tensor terms = at::binary_cross_entropy_with_logits(scores, labels, {}, {}, at::Reduction::None);
+    if (!weighted && batch.is_false.empty()) return terms.mean(1);
+    return (terms * TermWeights(shape, scores, batch)).mean(1) * QueryCounts(shape, scores, batch);
   }
-  const at::Tensor losses = -(labels * at::log_softmax(scores, 1)).sum(1);
-  return GroupsQueries(shape.options) ? losses * Counts(batch, scores) : losses;
+  at::Tensor losses = -(labels * at::log_softmax(scores, 1)).sum(1);
+  if (!batch.is_false.empty()) {
+    at::Tensor answer;
+    const at::Tensor is_false = FalseQueries(scores, batch, &answer);
+    losses = WithFalseAnswers(losses, scores, answer, is_false);
+  }
+  return weighted || GroupsQueries(shape.options) ? losses * QueryCounts(shape, scores, batch) : losses;
 }
 
 namespace {
@@ -348,6 +405,7 @@ struct Triples {
   at::Tensor heads, relations, tails;  // [P]
   at::Tensor query;                    // [P] which query they are of
   at::Tensor counts;                   // [B] how many a query has
+  at::Tensor weights;                  // [P]; undefined: all 1
 };
 
 Triples TriplesOf(const KgeBatch& batch, const at::Tensor& like) {
@@ -361,11 +419,17 @@ Triples TriplesOf(const KgeBatch& batch, const at::Tensor& like) {
   triples.relations = Index(batch.relation, like).index_select(0, triples.query);
   triples.tails = Index(batch.positive.subspan(batch.positive_offset[0], query.size()), like);
   triples.counts = Counts(batch, like).clamp_min(1);
+  if (batch.positive_weight.empty()) return triples;
+  const at::Tensor weights = at::empty({static_cast<int64_t>(query.size())}, at::kDouble);
+  std::copy_n(batch.positive_weight.begin() + batch.positive_offset[0], query.size(), weights.data_ptr<double>());
+  triples.weights = weights.to(like.device()).to(like.scalar_type());
   return triples;
 }
 
-// Returns what each query's triples add, [B], of what each triple adds, [P]: its mean, or its sum with group_queries.
-at::Tensor OfQueries(const KgeOptions& options, const Triples& triples, const at::Tensor& of_triples) {
+// Returns what each query's triples add, [B], of what each triple adds, [P]: its mean, or its sum with group_queries,
+// times weights.
+at::Tensor OfQueries(const KgeOptions& options, const Triples& triples, at::Tensor of_triples) {
+  if (triples.weights.defined()) of_triples = of_triples * triples.weights;
   const at::Tensor sums =
       at::zeros(triples.counts.sizes(), of_triples.options()).index_add(0, triples.query, of_triples);
   return GroupsQueries(options) ? sums : sums / triples.counts;
@@ -414,7 +478,12 @@ at::Tensor ReferenceRelationLosses(const KgeShape& shape, const at::Tensor& para
   const at::Tensor q = RelationQuery(options.model, heads, tails);
   const at::ScalarType type = ProductType(parameters, mixed);
   const at::Tensor scores = at::matmul(q.to(type), parts["relation.weight"].to(type).t()).to(parameters.scalar_type());
-  const at::Tensor losses = -at::log_softmax(scores, 1).gather(1, triples.relations.unsqueeze(1)).squeeze(1);
+  at::Tensor losses = -at::log_softmax(scores, 1).gather(1, triples.relations.unsqueeze(1)).squeeze(1);
+  if (!batch.is_false.empty()) {
+    at::Tensor tail;
+    const at::Tensor is_false = FalseQueries(scores, batch, &tail).index_select(0, triples.query);
+    losses = WithFalseAnswers(losses, scores, triples.relations, is_false);
+  }
   return options.relation_prediction * OfQueries(options, triples, losses);
 }
 

@@ -10,6 +10,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/file/sha256.h"
 #include "lib/graph/known_file.h"
+#include "lib/graph/triple_weights.h"
 #include "lib/graph/triples_file.h"
 #include "lib/kge/layers/kge_shard.h"
 #include "lib/kge/layers/running_statistics.h"
@@ -19,6 +20,7 @@
 #include "lib/kge/model/kge_options_text.h"
 #include "lib/kge/training/distance_scores.h"
 #include "lib/kge/training/distinct_queries.h"
+#include "lib/kge/training/query_weights.h"
 #include "lib/ranking/device_rank_counter.h"
 #include "lib/ranking/score_sweep.h"
 #include "lib/task/precision.h"
@@ -41,6 +43,7 @@ std::map<std::string, std::string> MakeConfig(const KgeOptions& options, FactorR
     config["float32_matmul_precision"] = std::string(kMatmulPrecisionNames.Name(MatmulPrecision::kHigh));
   }
   config["triples_sha256"] = TriplesSha256(graph);
+  if (const std::string weights = WeightsSha256(graph); !weights.empty()) config["weights_sha256"] = weights;
   // Rows of embeddings belong to these names in this order: no override lets a resumed run have others.
   config["names_sha256"] =
       Sha256Hex(absl::StrCat(VocabularySha256(graph), "\n", absl::StrJoin(graph.relation_labels, "\n")));
@@ -88,6 +91,16 @@ absl::StatusOr<std::unique_ptr<KgeTask>> KgeTask::Create(std::shared_ptr<const K
     return absl::InvalidArgumentError(
         absl::StrCat("kge_model ", kKgeModelNames.Name(options.model),
                      " has no kernels for GPUs: train it on processors, or with compile_mode none"));
+  }
+  if (options.relation_prediction > 0 && !graph->negatives.empty() && graph->num_query_relations() < 2) {
+    return absl::InvalidArgumentError(
+        "relation_prediction with known-false triples of one relation: no other relation could be right instead; leave "
+        "one of them out");
+  }
+  if (make_device != nullptr && HasWeightsOrNegatives(*graph)) {
+    return absl::InvalidArgumentError(
+        "the triples have weights or known-false ones (featurize --weight_column, --negatives), which kernels for GPUs "
+        "do not know: train on processors, or with compile_mode none");
   }
   if (known == nullptr) known = std::make_shared<KnownTails>(AllKnownTails(*graph));
   std::unique_ptr<KgeTask> task(new KgeTask(std::move(graph), std::move(known), options, num_threads, factors));
@@ -159,9 +172,9 @@ absl::Status KgeTask::CheckEager(const EagerOptions& options) const {
 }
 
 std::vector<double> KgeTask::ExampleCounts(const NamedTensors& batch) const {
-  const absl::Span<const int64_t> offset = batch.At("positive_offset").values<int64_t>();
-  std::vector<double> counts(batch.At("head").num_elements());
-  for (size_t q = 0; q < counts.size(); ++q) counts[q] = QueryWeight(shape_.options, offset[q + 1] - offset[q]);
+  const KgeBatch view = ViewKgeBatch(batch);
+  std::vector<double> counts(view.size());
+  for (int64_t q = 0; q < view.size(); ++q) counts[q] = QueryCount(shape_.options, view, q);
   return counts;
 }
 

@@ -1,9 +1,10 @@
 // The Task of learning embeddings of a knowledge graph, which `train` runs for triples.
 //
 // There is one term, the loss of an example (kge_options.h); the loss is its mean. An example counts as one, or with
-// group_queries as its number of triples. In training, the term includes what the regularizer adds; an evaluation's
-// loss does not, so that it can be compared with that of another regularizer. Validation and test queries are ranked,
-// filtered by train, valid and test, with realistic ties.
+// group_queries as its number of triples; with weights of triples and known-false ones, as query_weights.h says. In
+// training, the term includes what the regularizer adds; an evaluation's loss does not, so that it can be compared with
+// that of another regularizer. Validation and test queries are ranked, filtered by train, valid and test, with
+// realistic ties.
 //
 // Batch norms make an example's loss depend on its batch, so accumulated gradients of two batches are not those of one
 // large batch, as in PyTorch. Running statistics are buffers among the parameters: FinishStep moves them by the
@@ -79,7 +80,7 @@ class KgeTask : public Task, public GradientStream, public ModelSharding, public
   // depend on it, except where LibTorch's matrix products do. factors: how the kernel rounds factors of matrix products
   // in training, for fp32 parameters. make_device: makes the kernels of a GPU for the shape, or its error is returned;
   // null: processors train. INVALID_ARGUMENT: errors of CheckKgeOptions; fewer than 2 entities; rounding with fp64 or
-  // distances; a model without HasDeviceKernels on a GPU.
+  // distances; a model without HasDeviceKernels, weights or known-false triples on a GPU.
   static absl::StatusOr<std::unique_ptr<KgeTask>> Create(std::shared_ptr<const KnowledgeGraph> graph,
                                                          std::shared_ptr<const KnownTails> known,
                                                          const KgeOptions& options, int num_threads,

@@ -52,11 +52,12 @@ double RelationPrediction<T>::AddLosses(absl::Span<const PredictedTriple> exampl
   T* const q = Take<T>(&q_, n * of_relation);
   std::fill_n(q, n * of_relation, T(0));
   T* const row = Take<T>(&row_, d);
-  head_.clear(), relation_.clear(), weight_.clear(), offset_.assign(1, 0);
+  head_.clear(), relation_.clear(), weight_.clear(), is_false_.clear(), offset_.assign(1, 0);
   for (int64_t i = 0; i < n; ++i) {
     head_.push_back(examples[i].head);
     relation_.push_back(examples[i].relation);
     weight_.push_back(examples[i].weight);
+    is_false_.push_back(examples[i].is_false ? 1 : 0);
     offset_.push_back(i + 1);
     const T *const h = table + examples[i].head * d, *const t = table + examples[i].tail * d;
     // The score <t, v(h, r)> is linear in r: any row gives its gradient. That of h is not needed.
@@ -69,6 +70,7 @@ double RelationPrediction<T>::AddLosses(absl::Span<const PredictedTriple> exampl
   batch.relation = relation_;
   batch.positive_offset = offset_;
   batch.positive = relation_;
+  batch.is_false = is_false_;
   EntityArrays<T> arrays;
   arrays.v = q;
   arrays.entities = parameters + at_.relation;

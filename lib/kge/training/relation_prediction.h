@@ -9,7 +9,8 @@
 // row, <q(h, t), w_r>, so that q is their gradient in w_r: DistMult q = h t, ComplEx q = [h_re t_re + h_im t_im | h_re
 // t_im - h_im t_re], RESCAL q = h t^T, CP q = a_h b_t, SimplE q = 1/2 [a_h b_t | b_h a_t]. Embeddings are those before
 // dropout, and labels are not smoothed. A query with m tails adds the mean over its triples, and with group_queries
-// their sum, as its loss over entities does.
+// their sum, as its loss over entities does. Weights multiply the losses of triples, and the loss of a triple that is
+// known to be false is -log(1 - p), p being the softmax of its relation (query_weights.h).
 
 #ifndef RUTILE_LIB_KGE_TRAINING_RELATION_PREDICTION_H_
 #define RUTILE_LIB_KGE_TRAINING_RELATION_PREDICTION_H_
@@ -32,6 +33,7 @@ namespace rutile {
 struct PredictedTriple {
   int32_t head, relation, tail;
   double weight;
+  bool is_false;  // known to be false
 };
 
 // Calls visit(triple) for the triples of a batch, in order.
@@ -42,7 +44,8 @@ void ForEachPredictedTriple(const KgeOptions& options, const KgeBatch& batch, co
     const double weight =
         options.relation_prediction * QueryWeight(options, end - begin) / static_cast<double>(end - begin);
     for (int64_t k = begin; k < end; ++k) {
-      visit(PredictedTriple{batch.head[q], batch.relation[q], batch.positive[k], weight});
+      visit(PredictedTriple{batch.head[q], batch.relation[q], batch.positive[k], weight * batch.TailWeight(k),
+                            batch.IsFalse(q)});
     }
   }
 }
@@ -72,6 +75,7 @@ class RelationPrediction {
   std::vector<int32_t> head_, relation_;
   std::vector<int64_t> offset_;
   std::vector<double> weight_;
+  std::vector<uint8_t> is_false_;
   Tensor q_, d_q_, row_;
 };
 
