@@ -7,11 +7,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/sha256.h"
 #include "lib/graph/text/edge_map.h"
 #include "lib/graph/text/id_file.h"
 #include "lib/graph/text/named_triples.h"
+#include "lib/graph/triple_weights.h"
 #include "lib/graph/triples_file.h"
 #include "lib/kge/model/kge_file.h"
 #include "lib/tensorfile/tensor_header.h"
@@ -58,6 +60,7 @@ absl::Status ReadTrain(absl::Span<const std::string> paths, const std::optional<
     }
     ASSIGN_OR_RETURN(data->graph, ReadTriples(paths[0]));
     data->triples_sha256 = TriplesSha256(data->graph);
+    data->weights_sha256 = WeightsSha256(data->graph);
     if (!model.has_value()) return absl::OkStatus();
     if (const absl::Status status = CheckSameVocabulary(*model, data->graph); !status.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(paths[0], ": ", status.message()));
@@ -164,6 +167,20 @@ Triple Inverse(const Triple& triple, int64_t num_relations) {
   return {triple.tail, static_cast<int32_t>(triple.relation + num_relations), triple.head};
 }
 
+// Appends triples to the examples, and their inverses if requested.
+void AddExamples(const TripleList& list, KgeData* data) {
+  const std::vector<Triple>& triples = data->graph.*list.triples;
+  const bool is_false = list.triples == &KnowledgeGraph::negatives, weighted = HasWeightsOrNegatives(data->graph);
+  for (const bool inverse : {false, true}) {
+    if (inverse && !FLAGS_inverse_examples) continue;
+    for (size_t i = 0; i < triples.size(); ++i) {
+      data->train.push_back(inverse ? Inverse(triples[i], data->graph.num_relations()) : triples[i]);
+      if (weighted) data->weights.push_back(WeightOf(data->graph.*list.triple_weights, i));
+      if (!data->graph.negatives.empty()) data->is_false.push_back(is_false ? 1 : 0);
+    }
+  }
+}
+
 absl::Status SetExamples(KgeData* data) {
   const int64_t num_relations = data->graph.num_relations();
   const bool heads = FLAGS_test_direction == "head";
@@ -175,9 +192,8 @@ absl::Status SetExamples(KgeData* data) {
     return absl::InvalidArgumentError(absl::StrCat(heads ? "--test_direction=head" : "--inverse_examples",
                                                    ": the model has no inverse relations, and learned tails alone"));
   }
-  data->train = data->graph.train;
-  if (FLAGS_inverse_examples) {
-    for (const Triple& triple : data->graph.train) data->train.push_back(Inverse(triple, num_relations));
+  for (const TripleList& list : kTripleLists) {
+    if (list.triples == &KnowledgeGraph::train || list.triples == &KnowledgeGraph::negatives) AddExamples(list, data);
   }
   if (heads) {
     for (Triple& triple : data->tests) triple = Inverse(triple, num_relations);
@@ -236,10 +252,32 @@ std::vector<std::string> KgeData::Cells(const Triple& example) const {
   return cells;
 }
 
+std::vector<std::string> KgeData::TrainColumns() const {
+  std::vector<std::string> columns = Columns();
+  if (!is_false.empty()) columns.push_back("known_false");
+  return columns;
+}
+
+std::vector<std::string> KgeData::TrainCells(int64_t example) const {
+  std::vector<std::string> cells = Cells(train[example]);
+  if (!is_false.empty()) cells.push_back(IsFalse(example) ? "true" : "false");
+  return cells;
+}
+
 std::string TripleExamplesSha256(const KnowledgeGraph& graph, absl::Span<const Triple> triples) {
   Sha256 hash;
   hash.Update(VocabularySha256(graph));
   for (const Triple& t : triples) hash.Update(absl::StrCat(t.head, " ", t.relation, " ", t.tail, "\n"));
+  return hash.HexDigest();
+}
+
+std::string TrainExamplesSha256(const KgeData& data) {
+  const std::string triples = TripleExamplesSha256(data.graph, data.train);
+  if (data.weights.empty()) return triples;
+  Sha256 hash;
+  hash.Update(triples);
+  for (const double weight : data.weights) hash.Update(absl::StrFormat(" %.17g", weight));
+  for (const uint8_t is_false : data.is_false) hash.Update(is_false != 0 ? "-" : "+");
   return hash.HexDigest();
 }
 

@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
-#include "lib/file/sha256.h"
 #include "lib/graph/known_tails.h"
 #include "lib/graph/neighborhood.h"
 #include "lib/graph/triples_file.h"
@@ -36,6 +35,7 @@
 #include "tools/tracin/kge_curvature.h"
 #include "tools/tracin/kge_data.h"
 #include "tools/tracin/kge_question.h"
+#include "tools/tracin/kge_weights.h"
 #include "tools/tracin/projection_flags.h"
 
 DEFINE_bool(sum_inverse, false,
@@ -92,11 +92,14 @@ class KgeDomain : public InfluenceDomain {
                             (IsOverEntities(options_.loss) ? shape_.dim() * shape_.num_entities : 0);
     const int threads = FlagGiven("threads") || weights >= kWeightsWorthThreads ? ThreadsFromFlags() : 1;
     pool_.emplace(threads);
+    weights_ = LossWeights(data_, shape_.options.negative_weight);
+    RETURN_IF_ERROR(CheckUnweighted());
     if (NeedsKnown()) {
       known_ = KnownTails::Build({absl::MakeConstSpan(data_.graph.train)}, data_.graph.num_relations(),
                                  data_.graph.inverse_relations);
     }
     if (NeedsKnownTails(options_.loss)) {
+      known_weights_ = KnownWeights(data_, known_);
       RETURN_IF_ERROR(CheckLabels());
       if (flags_.has_tests() && options_.quantity == KgeQuantity::kLoss) SayWhichTailsAreUnknown();
     }
@@ -183,11 +186,11 @@ class KgeDomain : public InfluenceDomain {
     }
     KgeInfluenceOptions options = options_;
     options.curvature = curvature_.At(index);
-    ASSIGN_OR_RETURN(
-        std::unique_ptr<GradientProducts> products,
-        MakeKgeProducts(shape_, at,
-                        {sums_inverses() ? both_ : data_.train, data_.tests, NeedsKnown() ? &known_ : nullptr}, options,
-                        &*pool_, reference_));
+    ASSIGN_OR_RETURN(std::unique_ptr<GradientProducts> products,
+                     MakeKgeProducts(shape_, at,
+                                     {sums_inverses() ? both_ : data_.train, data_.tests,
+                                      NeedsKnown() ? &known_ : nullptr, weights_, data_.is_false, known_weights_},
+                                     options, &*pool_, reference_));
     return sums_inverses() ? SumInverses(std::move(products)) : std::move(products);
   }
 
@@ -223,14 +226,12 @@ class KgeDomain : public InfluenceDomain {
     }
   }
 
-  std::string TrainSha256(absl::Span<const int64_t> /*train*/) const override {
-    return TripleExamplesSha256(data_.graph, data_.train);
-  }
+  std::string TrainSha256(absl::Span<const int64_t> /*train*/) const override { return TrainExamplesSha256(data_); }
   std::string TestSha256() const override { return TripleExamplesSha256(data_.graph, data_.tests); }
 
-  std::vector<std::string> train_columns() const override { return data_.Columns(); }
+  std::vector<std::string> train_columns() const override { return data_.TrainColumns(); }
   std::vector<std::string> test_columns() const override { return data_.Columns(); }
-  std::vector<std::string> TrainCells(int64_t train) const override { return data_.Cells(data_.train[train]); }
+  std::vector<std::string> TrainCells(int64_t train) const override { return data_.TrainCells(train); }
   std::vector<std::string> TestCells(int64_t test) const override { return data_.Cells(data_.tests[test]); }
   std::string score_unit() const override { return ""; }
   bool TrainTriple(int64_t train, NamedTriple* triple) const override {
@@ -244,6 +245,20 @@ class KgeDomain : public InfluenceDomain {
 
  private:
   bool sums_inverses() const { return !both_.empty(); }
+
+  // Curvature, gradients by triple and sums of inverses count triples, and not weights.
+  absl::Status CheckUnweighted() const {
+    if (weights_.empty() && data_.is_false.empty()) return absl::OkStatus();
+    const char* option = flags_.gauss_newton  ? "--precondition=gauss-newton"
+                         : options_.by_triple ? "--by_triple"
+                         : sums_inverses()    ? "--sum_inverse"
+                                              : nullptr;
+    if (option == nullptr) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(option,
+                     " counts each triple once, but the training triples have weights or known-false ones among "
+                     "them: leave it out, or give triples without"));
+  }
   bool NeedsKnown() const { return NeedsKnownTails(options_.loss) || options_.quantity == KgeQuantity::kMargin; }
 
   absl::Status SumInverseFromFlags() {
@@ -330,6 +345,7 @@ class KgeDomain : public InfluenceDomain {
   KgeCurvatureChoice curvature_;
   std::vector<Triple> both_;  // with --sum_inverse: triples and their inverses
   KnownTails known_;
+  std::vector<double> weights_, known_weights_;  // of the examples, and of the known tails; empty: all 1
   mutable std::optional<ThreadPool> pool_;
 };
 
@@ -462,6 +478,7 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags
   RETURN_IF_ERROR(CheckInfluenceModel(shape.options.model));
   if (checkpoint_set->are_models()) RETURN_IF_ERROR(CheckModels(*checkpoint_set, shape, data.graph));
   RETURN_IF_ERROR(CheckSameTriples(flags, *checkpoint_set, data));
+  RETURN_IF_ERROR(CheckSameWeights(flags, *checkpoint_set, model, data));
   RETURN_IF_ERROR(RefuseSubset(*checkpoint_set, model));
   RETURN_IF_ERROR(CheckNoNewEntities(flags, *checkpoint_set));
   const DType own = checkpoint_set->are_models() ? model->parameters.dtype() : checkpoint_set->checkpoints[0].dtype;

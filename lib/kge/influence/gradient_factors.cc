@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "lib/base/logging.h"
+#include "lib/kge/layers/kge_batch.h"
 #include "lib/kge/layers/product_query.h"
 #include "lib/kge/layers/workspace.h"
 #include "lib/kge/model/kge_labels.h"
 #include "lib/kge/training/blocked_loss.h"
+#include "lib/kge/training/query_weights.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/matrix_view.h"
 #include "lib/matrix/row_dot.h"
@@ -37,6 +40,33 @@ KgeShape WithLoss(KgeShape shape, KgeInfluenceLoss loss) {
       break;
   }
   return shape;
+}
+
+// Labels of the examples, and what their losses are multiplied by.
+struct ExampleLabels {
+  std::vector<double> base, extra, weight, tail_weight;
+};
+
+ExampleLabels LabelsOf(const KgeShape& shape, const KgeFactorInput& input) {
+  const auto size = static_cast<int64_t>(input.triples.size());
+  KgeBatch batch;
+  batch.positive_offset = input.positive_offset;
+  batch.positive_weight = input.positive_weight;
+  batch.is_false = input.is_false;
+  ExampleLabels labels;
+  labels.tail_weight = input.positive_weight;
+  for (int64_t e = 0; e < size; ++e) {
+    const int64_t begin = input.positive_offset[e], end = input.positive_offset[e + 1];
+    // The one tail of a false triple has the whole label, as in EntityScores.
+    const SmoothedLabels of_one =
+        batch.IsFalse(e) ? SmoothedLabels() : SmoothLabels(shape.options, shape.num_entities, end - begin);
+    labels.base.push_back(of_one.base);
+    labels.extra.push_back(of_one.extra);
+    labels.weight.push_back(QueryCount(shape.options, batch, e));
+    const double unit = TailUnit(shape.options, batch, e);
+    for (int64_t k = begin; k < end && !labels.tail_weight.empty(); ++k) labels.tail_weight[k] *= unit;
+  }
+  return labels;
 }
 
 // Returns d softplus(-s) / ds = sigmoid(s) - 1, computed without a difference.
@@ -122,7 +152,9 @@ T* GradientFactorizer<T>::FillErrors(const KgeFactorInput& input, const KgeTarge
     error[e] = 1;
     if (!score) {
       const T x = RowDot(factors->v + factors->key[e] * d, tail, d) + (bias == nullptr ? 0 : bias[factors->tail[e]]);
-      error[e] = static_cast<T>(loss_scale_ * TripleSlope(static_cast<double>(x)));
+      const bool is_false = !input.is_false.empty() && input.is_false[e] != 0;
+      const double slope = is_false ? -TripleSlope(-static_cast<double>(x)) : TripleSlope(static_cast<double>(x));
+      error[e] = static_cast<T>(loss_scale_ * (input.weight.empty() ? 1 : input.weight[e]) * slope);
     }
     for (int64_t j = 0; j < d; ++j) d_v[e * d + j] = error[e] * tail[j];
   }
@@ -186,13 +218,9 @@ T* GradientFactorizer<T>::FillEntityErrors(const KgeFactorInput& input, const Kg
   factors->errors = errors;
   const MatrixView<T> table = {parameters_ + at_.entity, n, d, d};
   products_.Multiply({queries, size, d, d}, table.Transposed(), /*add=*/false, errors, n);
-  std::vector<double> base(size), extra(size), losses(size, 0);
-  for (int64_t e = 0; e < size; ++e) {
-    const SmoothedLabels labels =
-        SmoothLabels(shape_.options, n, input.positive_offset[e + 1] - input.positive_offset[e]);
-    base[e] = labels.base;
-    extra[e] = labels.extra;
-  }
+  const ExampleLabels all = LabelsOf(shape_, input);
+  const absl::Span<const uint8_t> is_false = input.is_false;
+  std::vector<double> losses(size, 0);
   ForPieces(pool_, size, kPiece, [&](int64_t begin, int64_t end, int) {
     const int64_t count = end - begin;
     if (target.quantity == KgeQuantity::kMargin) {
@@ -202,9 +230,13 @@ T* GradientFactorizer<T>::FillEntityErrors(const KgeFactorInput& input, const Kg
       }
       return;
     }
-    const BlockLabels labels = {absl::MakeConstSpan(input.positive_offset).subspan(begin, count + 1), input.positive,
-                                absl::MakeConstSpan(base).subspan(begin, count),
-                                absl::MakeConstSpan(extra).subspan(begin, count)};
+    const BlockLabels labels = {absl::MakeConstSpan(input.positive_offset).subspan(begin, count + 1),
+                                input.positive,
+                                absl::MakeConstSpan(all.base).subspan(begin, count),
+                                absl::MakeConstSpan(all.extra).subspan(begin, count),
+                                all.tail_weight,
+                                absl::MakeConstSpan(all.weight).subspan(begin, count),
+                                is_false.empty() ? is_false : is_false.subspan(begin, count)};
     ScoreBlock<T> block;
     block.scores = errors + begin * n;
     block.stride = block.n = n;
@@ -217,9 +249,13 @@ T* GradientFactorizer<T>::FillEntityErrors(const KgeFactorInput& input, const Kg
     std::vector<SoftmaxState> states(count);
     SoftmaxSums(labels, block, absl::MakeSpan(states));
     SoftmaxGradients(labels, absl::MakeConstSpan(states), block);
-    if (loss_scale_ == 1) return;
-    const T scale = static_cast<T>(loss_scale_);
-    for (int64_t i = 0; i < count * n; ++i) block.scores[i] *= scale;
+    for (int64_t i = 0; i < count; ++i) {
+      double of_query = loss_scale_ * all.weight[begin + i];
+      if (labels.IsFalse(i)) of_query *= FalseAnswer(states[i].Loss()).slope;
+      if (of_query == 1) continue;
+      const T scale = static_cast<T>(of_query);
+      for (int64_t k = 0; k < n; ++k) block.scores[i * n + k] *= scale;
+    }
   });
   for (int64_t e = 0; target.by_triple && e < size; ++e) {
     const auto first = input.positive.begin() + input.positive_offset[e];

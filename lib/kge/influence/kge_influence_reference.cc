@@ -53,6 +53,9 @@ void ReferenceKgeGradient(const KgeShape& shape, const Tensor& parameters, const
   batch.positive_offset = offsets;
   batch.positive = example.positive;
   batch.training = false;
+  const uint8_t is_false = example.is_false ? 1 : 0;
+  batch.positive_weight = example.positive_weight;
+  batch.is_false = absl::MakeConstSpan(&is_false, 1);
   const at::Tensor v = ReferenceHidden(shape, leaf, batch).v;
   at::Tensor result;
   if (example.quantity == KgeQuantity::kScore) {
@@ -68,7 +71,8 @@ void ReferenceKgeGradient(const KgeShape& shape, const Tensor& parameters, const
     result = ScoreOf(shape, leaf, v, triple.tail);
     if (!others.empty()) result = result - at::stack(others).logsumexp(0);
   } else if (!IsOverEntities(loss)) {
-    result = -at::log_sigmoid(ScoreOf(shape, leaf, v, triple.tail));
+    const at::Tensor score = ScoreOf(shape, leaf, v, triple.tail);
+    result = -example.weight * at::log_sigmoid(example.is_false ? -score : score);
   } else {
     KgeShape trained = shape;
     trained.options.loss = TrainingLoss(loss);

@@ -146,16 +146,16 @@ class KgeProducts final : public GradientProducts {
     const int64_t size = static_cast<int64_t>(train.size());
     tile->product.resize(plan_->num_parts * size * num_set_tests_);
     tile->train_square.resize(squares ? plan_->num_parts * size : 0);
-    std::vector<std::pair<Triple, int64_t>> sorted;  // with their places in `train`, so that what is compared is
-                                                     // contiguous
+    // What is compared is contiguous: whether the triple is false, it, and its place in `train`.
+    std::vector<std::tuple<bool, Triple, int64_t>> sorted;
     sorted.reserve(train.size());
     for (const int64_t i : train) {
       CHECK(i >= 0 && i < num_train()) << i;
-      sorted.emplace_back(data_.train[i], static_cast<int64_t>(sorted.size()));
+      sorted.emplace_back(IsFalse(i), data_.train[i], static_cast<int64_t>(sorted.size()));
     }
     std::sort(sorted.begin(), sorted.end());
     std::vector<int64_t> order;
-    for (const auto& [triple, place] : sorted) order.push_back(place);
+    for (const auto& [is_false, triple, place] : sorted) order.push_back(place);
     const int64_t most = MaxExamples(/*maps=*/!SkipsMaps());
     int64_t begin = 0;
     std::vector<int64_t> place;  // index of each triple's example in the chunk
@@ -164,10 +164,10 @@ class KgeProducts final : public GradientProducts {
       place.clear();
       int64_t end = begin;
       for (; end < size; ++end) {
-        const Triple& triple = sorted[end].first;
-        if (input.triples.empty() || !SameExample(input.triples.back(), triple)) {
+        const int64_t example = train[std::get<2>(sorted[end])];
+        if (input.triples.empty() || !SameExample(input, example)) {
           if (static_cast<int64_t>(input.triples.size()) == most) break;
-          AddExample(triple, /*own_tail=*/false, &input);
+          AddTraining(example, &input);
         }
         place.push_back(static_cast<int64_t>(input.triples.size()) - 1);
       }
@@ -182,7 +182,7 @@ class KgeProducts final : public GradientProducts {
   absl::Status ReferenceTrainGradient(int64_t train, absl::Span<double> gradient) override {
     CHECK(train >= 0 && train < num_train()) << train;
     KgeFactorInput input;
-    AddExample(data_.train[train], /*own_tail=*/false, &input);
+    AddTraining(train, &input);
     RETURN_IF_ERROR(Reference(input, KgeQuantity::kLoss, gradient));
     const auto tail = std::find(input.positive.begin(), input.positive.end(), input.triples[0].tail);
     if (!options_.by_triple || input.positive.size() < 2 || tail == input.positive.end()) return absl::OkStatus();
@@ -239,11 +239,16 @@ class KgeProducts final : public GradientProducts {
     test_norms_.clear();
   }
 
-  // True if two consecutive triples have the same gradient.
-  bool SameExample(const Triple& a, const Triple& b) const {
+  bool IsFalse(int64_t train) const { return !data_.is_false.empty() && data_.is_false[train] != 0; }
+
+  // True if a training example has the same gradient as the last of the input.
+  bool SameExample(const KgeFactorInput& input, int64_t train) const {
+    const Triple &a = input.triples.back(), &b = data_.train[train];
     if (a.head != b.head || a.relation != b.relation) return false;
-    return a.tail == b.tail ||
-           (!options_.by_triple && NeedsKnownTails(options_.loss) && data_.known->Find(a.head, a.relation) >= 0);
+    const bool is_false = !input.is_false.empty() && input.is_false.back() != 0;
+    if (is_false != IsFalse(train)) return false;
+    return a.tail == b.tail || (!is_false && !options_.by_triple && NeedsKnownTails(options_.loss) &&
+                                data_.known->Find(a.head, a.relation) >= 0);
   }
 
   // Adds a triple to the input, with its true tails if the loss has labels.
@@ -259,6 +264,30 @@ class KgeProducts final : public GradientProducts {
     if (own_tail) input->positive.push_back(triple.tail);
     input->positive.insert(input->positive.end(), middle, known.end());
     input->positive_offset.push_back(static_cast<int64_t>(input->positive.size()));
+  }
+
+  // Adds a training triple with its weights.
+  void AddTraining(int64_t train, KgeFactorInput* input) const {
+    const Triple& triple = data_.train[train];
+    if (!data_.is_false.empty()) input->is_false.push_back(IsFalse(train) ? 1 : 0);
+    const size_t begin = input->positive.size();
+    const bool single = IsFalse(train) || !NeedsKnownTails(options_.loss);
+    if (IsFalse(train) && IsOverEntities(options_.loss)) {
+      input->triples.push_back(triple);
+      input->positive.push_back(triple.tail);
+      input->positive_offset.push_back(static_cast<int64_t>(input->positive.size()));
+    } else {
+      AddExample(triple, /*own_tail=*/false, input);
+    }
+    if (data_.weights.empty() && data_.known_weights.empty()) return;
+    const double own = data_.weights.empty() ? 1 : data_.weights[train];
+    input->weight.push_back(own);
+    const int64_t key = single ? -1 : data_.known->Find(triple.head, triple.relation);
+    for (size_t k = begin; k < input->positive.size(); ++k) {
+      const bool of_known = key >= 0 && !data_.known_weights.empty();
+      input->positive_weight.push_back(!of_known ? (single ? own : 1)
+                                                 : data_.known_weights[data_.known->offsets()[key] + (k - begin)]);
+    }
   }
 
   KgeFactorInput TestInput(absl::Span<const int64_t> tests) const {
@@ -382,8 +411,11 @@ class KgeProducts final : public GradientProducts {
 
   absl::Status Reference(const KgeFactorInput& input, KgeQuantity quantity, absl::Span<double> gradient) const {
     if (reference_ == nullptr) return absl::UnimplementedError("products that were made without a reference");
-    reference_(shape_, parameters_, {input.triples[0], input.positive, quantity, options_.rival}, options_.loss,
-               gradient);
+    KgeReferenceExample example = {input.triples[0], input.positive, quantity, options_.rival};
+    example.positive_weight = input.positive_weight;
+    if (!input.weight.empty()) example.weight = input.weight[0];
+    example.is_false = !input.is_false.empty() && input.is_false[0] != 0;
+    reference_(shape_, parameters_, example, options_.loss, gradient);
     for (double& x : gradient) x *= quantity == KgeQuantity::kLoss ? loss_scale_ : 1;
     return absl::OkStatus();
   }

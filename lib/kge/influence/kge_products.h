@@ -43,11 +43,16 @@
 
 namespace rutile {
 
-// The training and test triples. Relations are 0 .. shape.num_relations - 1: a model with inverse relations has R + r,
-// and (t, R + r, h) is an example of its own, which the caller may include.
+// The training and test triples. A training triple's loss is multiplied by its weight, as in training; that of a
+// known-false triple is -log(1 - p), p the probability that the loss gives it, softmax or sigmoid
+// (lib/kge/training/query_weights.h). Relations are 0 .. shape.num_relations - 1: a model with inverse relations has R
+// + r, and (t, R + r, h) is an example of its own, which the caller may include.
 struct KgeInfluenceData {
   absl::Span<const Triple> train, tests;
-  const KnownTails* known = nullptr;  // known tails of the training triples, for losses with NeedsKnownTails
+  const KnownTails* known = nullptr;            // known tails of the training triples, for losses with NeedsKnownTails
+  absl::Span<const double> weights = {};        // of `train`; empty: all 1
+  absl::Span<const uint8_t> is_false = {};      // of `train`, 1 for known-false triples; empty: none is
+  absl::Span<const double> known_weights = {};  // of known->all_tails(); empty: all 1
 };
 
 // Returns the order in which training triples should be processed, by (head, relation), so that tiles share most: a
@@ -66,7 +71,7 @@ std::vector<int64_t> PreferredOrder(absl::Span<const Triple> train);
 //
 // INVALID_ARGUMENT: errors of CheckKgeInfluenceOptions; tensors of another size or type; a loss weight that is negative
 // or not one number; a triple whose ids are out of range; missing known tails; a projection together with a
-// preconditioner, or to more numbers than there are.
+// preconditioner, or to more numbers than there are; weights that are not as many as what they are of.
 absl::StatusOr<std::unique_ptr<GradientProducts>> MakeKgeProducts(const KgeShape& shape,
                                                                   const WeightedCheckpoint& point,
                                                                   const KgeInfluenceData& data,

@@ -84,6 +84,17 @@ absl::Status CheckKgeProducts(const KgeShape& shape, const WeightedCheckpoint& p
   }
   RETURN_IF_ERROR(CheckTriples("training", data.train, shape));
   RETURN_IF_ERROR(CheckTriples("test", data.tests, shape));
+  const auto fits = [](size_t size, size_t wanted) { return size == 0 || size == wanted; };
+  if (!fits(data.weights.size(), data.train.size()) || !fits(data.is_false.size(), data.train.size()) ||
+      !fits(data.known_weights.size(), data.known == nullptr ? 0 : data.known->num_tails())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(data.weights.size(), " weights and ", data.is_false.size(), " marks of ", data.train.size(),
+                     " training triples, and ", data.known_weights.size(), " weights of known tails: one is missing"));
+  }
+  const bool weighted = !data.weights.empty() || !data.is_false.empty() || !data.known_weights.empty();
+  if (weighted && (options.curvature.has_value() || options.by_triple)) {
+    return absl::InvalidArgumentError("the curvature and gradients by triple count triples, not weights of them");
+  }
   if ((NeedsKnownTails(options.loss) || options.quantity == KgeQuantity::kMargin) && data.known == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("the loss ", kKgeInfluenceLossNames.Name(options.loss),
                                                    " or a margin needs the known tails of the training triples"));

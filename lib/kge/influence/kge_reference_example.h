@@ -20,7 +20,10 @@ struct KgeReferenceExample {
   absl::Span<const int32_t> positive;  // true tails, ascending; for losses over entities and margins
   // What is differentiated. Of a margin, the true tails do not count.
   KgeQuantity quantity = KgeQuantity::kLoss;
-  int32_t rival = -1;  // of a difference
+  int32_t rival = -1;                             // of a difference
+  absl::Span<const double> positive_weight = {};  // of `positive`; empty: all 1
+  double weight = 1;                              // of the triple, for kTriple
+  bool is_false = false;                          // the triple is known to be false, and alone in `positive`
 };
 
 // Computes the gradient of one triple's loss by definition. Overwrites gradient [P].

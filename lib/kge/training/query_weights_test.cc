@@ -18,7 +18,7 @@
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/training/kge_task.h"
 #include "lib/matrix/factor_rounding.h"
-#include "lib/task/eager_evaluation.h"
+#include "lib/task/torch/eager_evaluation.h"
 #include "lib/testing/error_names.h"
 #include "lib/testing/gradient_check.h"
 

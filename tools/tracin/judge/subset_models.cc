@@ -119,10 +119,26 @@ absl::StatusOr<TrainingSetup> ReadTrainingSetup(const std::string& path) {
         absl::StrCat(path, ": is of a run that has not ended (this is step ", setup.step,
                      "): it was stopped, or is still training; train --resume goes on with it"));
   }
-  for (const char* key :
-       {"descriptor", "hidden", "activation", "channels", "layers", "kge_model", "embedding_dim", "kge_loss",
-        "label_smoothing", "label_smoothing_form", "input_dropout", "entity_dropout", "candidate_dropout",
-        "group_queries", "regularizer", "regularization", "relation_prediction", "init", "conve_variant"}) {
+  for (const char* key : {"descriptor",
+                          "hidden",
+                          "activation",
+                          "channels",
+                          "layers",
+                          "kge_model",
+                          "embedding_dim",
+                          "kge_loss",
+                          "label_smoothing",
+                          "label_smoothing_form",
+                          "input_dropout",
+                          "entity_dropout",
+                          "candidate_dropout",
+                          "group_queries",
+                          "regularizer",
+                          "regularization",
+                          "relation_prediction",
+                          "negative_weight",
+                          "init",
+                          "conve_variant"}) {
     if (look.metadata.count(key) > 0) setup.settings[key] = Text(look.metadata, key);
   }
   RETURN_IF_ERROR(AddSettingsOfRun(path, &setup.settings));
