@@ -47,7 +47,7 @@ done
 for model in transe rotate; do
   $train --kge_model=$model --embedding_dim=8 --max_epochs=1 --plot=false --progress=false --threads=1 \
     --output_dir=$model g.safetensors > log 2>&1 || fail "train $model: $(cat log)"
-  $tracin --train=g.safetensors --test=t.tsv --output=v.tsv $model/checkpoints/last.safetensors > log 2>&1 &&
+  $tracin --train=g.safetensors --test=t.tsv $model/checkpoints/last.safetensors > v.tsv 2> log &&
     fail "tracin of $model"
   expect_line "those of $model are distances" log
 done
