@@ -58,8 +58,10 @@ void WarnOfAverages(const TracinFlags& flags, const CheckpointSet& checkpoint_se
     PrintWarning(absl::StrCat(checkpoint.path, ": its run averaged parameters (",
                               is_free ? "--optimizer=schedule-free-adamw" : "--ema",
                               "), and its models hold the average. Scores are those of the parameters in the "
-                              "checkpoint; for the average give best.safetensors with ",
-                              flags.gauss_newton ? "--term_weights" : "--learning_rate"));
+                              "checkpoint; for the average give best.safetensors",
+                              !flags.gauss_newton     ? " with --learning_rate"
+                              : checkpoint_set.is_kge ? ""
+                                                      : " with --term_weights"));
     return;
   }
 }

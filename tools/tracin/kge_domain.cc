@@ -94,13 +94,13 @@ class KgeDomain : public InfluenceDomain {
     pool_.emplace(threads);
     weights_ = LossWeights(data_, shape_.options.negative_weight);
     RETURN_IF_ERROR(CheckUnweighted());
+    if (NeedsKnown() || flags_.gauss_newton) RETURN_IF_ERROR(CheckLabels());
     if (NeedsKnown()) {
       known_ = KnownTails::Build({absl::MakeConstSpan(data_.graph.train)}, data_.graph.num_relations(),
                                  data_.graph.inverse_relations);
     }
     if (NeedsKnownTails(options_.loss)) {
       known_weights_ = KnownWeights(data_, known_);
-      RETURN_IF_ERROR(CheckLabels());
       if (flags_.has_tests() && options_.quantity == KgeQuantity::kLoss) SayWhichTailsAreUnknown();
     }
     return CheckKgeInfluenceOptions(options_, precision_);
@@ -198,7 +198,8 @@ class KgeDomain : public InfluenceDomain {
     int64_t numbers = 0;
     for (const ParameterSlice& slice : slices()) numbers += slice.num_elements();
     return numbers * (flags_.adam || checkpoint_set_->has_group_rates ? 2 : 1) * (precision_ == DType::kF64 ? 8 : 4) +
-           curvature_.bytes() + kWorkspaceBytes + (IsOverEntities(options_.loss) ? kErrorBytes : 0);
+           curvature_.bytes() + kWorkspaceBytes +
+           (IsOverEntities(options_.loss) || IsOverEntities(options_.loss, options_.quantity) ? kErrorBytes : 0);
   }
 
   double tolerance() const override { return options_.bf16 ? 3e-2 : precision_ == DType::kF64 ? 1e-10 : 2e-4; }
@@ -291,22 +292,25 @@ class KgeDomain : public InfluenceDomain {
     return absl::OkStatus();
   }
 
-  // The tails that the loss takes for true are those of the run's training triples: of a part of them, true tails would
-  // count as false.
+  // The tails that a loss over keys or a margin takes for true are those of the run's training triples, and so is what
+  // a curvature is of: of a part of them, true tails would count as false, and scores be too large.
   absl::Status CheckLabels() const {
     if (!data_.triples_sha256.empty()) return absl::OkStatus();  // CheckSameTriples has compared them
     const std::string loss(kKgeInfluenceLossNames.Name(options_.loss));
+    const std::string who = NeedsKnownTails(options_.loss) ? absl::StrCat("the loss ", loss)
+                            : NeedsKnown()                 ? "a margin"
+                                                           : "--precondition=gauss-newton";
     if (data_.learned_sha256.empty()) {
-      PrintWarning(
-          absl::StrCat("the loss ", loss, " takes the tails in ", flags_.train[0],
-                       " for all that are true: give the triples.safetensors of the run if it is only a part"));
+      PrintWarning(absl::StrCat(who, " takes the triples in ", flags_.train[0],
+                                " for all that the run learned from: give the triples.safetensors of the run if it is "
+                                "only a part"));
       return absl::OkStatus();
     }
     if (TripleSetSha256(data_.graph, data_.graph.train) == data_.learned_sha256) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat(flags_.train[0], ": not the triples that the model learned from, whose tails the loss ", loss,
-                     " takes for true: give the triples.safetensors of the run, or a loss of single tails such as "
-                     "--loss=triple"));
+        absl::StrCat(flags_.train[0], ": not the triples that the model learned from, which ", who,
+                     " counts on: give the triples.safetensors of the run",
+                     flags_.gauss_newton ? "" : ", or a loss of single tails such as --loss=triple"));
   }
 
   // The tests that are asked, of all that the files hold.

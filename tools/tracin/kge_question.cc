@@ -70,8 +70,9 @@ std::string AddedToLoss(const KgeOptions& options) {
 // The steps of such a run followed another gradient than that of a loss over scores of tails.
 absl::Status CheckAddedToLoss(const TracinFlags& flags, const KgeOptions& options) {
   if (AddedToLoss(options).empty()) return absl::OkStatus();
-  const std::string added = absl::StrCat("the run added to its loss ", AddedToLoss(options),
-                                         ", whose gradients scores of tails do not include");
+  const std::string added = absl::StrCat("the run added to its loss ", AddedToLoss(options), ", whose gradients",
+                                         flags.gauss_newton ? " and curvature" : "", " scores of tails do not include",
+                                         flags.gauss_newton ? ", so that they are too large" : "");
   if (!TakesTrained(flags)) return WarnOrRefuse(flags, added);
   return absl::InvalidArgumentError(absl::StrCat("--loss=trained: ", added, ": give --loss=",
                                                  kKgeLossNames.Name(options.loss), ", the loss of the run without it"));
@@ -163,6 +164,18 @@ absl::Status ParseKgeQuantityText(const std::string& text, const KnowledgeGraph&
   return absl::OkStatus();
 }
 
-absl::Status RefuseKgeQuestion(const char* why) { return RefuseFlags(why, {"loss", "by_triple"}); }
+absl::Status CheckAskedQuantity(const std::string& path, const KgeInfluenceOptions& found,
+                                const KnowledgeGraph& graph) {
+  if (!FlagGiven("test_quantity")) return absl::OkStatus();
+  KgeInfluenceOptions asked;
+  asked.loss = found.loss;
+  RETURN_IF_ERROR(SetQuantity(graph, &asked));
+  if (asked.quantity == found.quantity && asked.rival == found.rival) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--test_quantity=", FLAGS_test_quantity, ", but the scores of ", path,
+                                                 " are of ", KgeQuantityText(found, graph),
+                                                 ": leave it out, or give files of that quantity"));
+}
+
+absl::Status RefuseKgeQuestion(const char* why) { return RefuseFlags(why, {"loss", "by_triple", "sum_inverse"}); }
 
 }  // namespace rutile

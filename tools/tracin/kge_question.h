@@ -25,6 +25,10 @@ std::string KgeQuantityText(const KgeInfluenceOptions& options, const KnowledgeG
 // Reads it: sets quantity and rival. INVALID_ARGUMENT if it is none, or of a loss other than options.loss.
 absl::Status ParseKgeQuantityText(const std::string& text, const KnowledgeGraph& graph, KgeInfluenceOptions* options);
 
+// INVALID_ARGUMENT if --test_quantity is given and asks for something else than `found`, what the scores of a file are
+// of.
+absl::Status CheckAskedQuantity(const std::string& path, const KgeInfluenceOptions& found, const KnowledgeGraph& graph);
+
 // INVALID_ARGUMENT naming the first of these flags that is given.
 absl::Status RefuseKgeQuestion(const char* why);
 

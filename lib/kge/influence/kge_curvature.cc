@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "lib/base/interrupt.h"
 #include "lib/base/logging.h"
 #include "lib/base/random.h"
 #include "lib/base/status_macros.h"
@@ -33,13 +34,6 @@ void AddSquare(double weight, const double* x, int64_t n, double* to) {
     if (factor == 0) continue;
     double* const row = to + i * n;
     for (int64_t j = 0; j <= i; ++j) row[j] += factor * x[j];
-  }
-}
-
-// Adds weight (x y^T + y x^T) likewise.
-void AddSymmetric(double weight, const double* x, const double* y, int64_t n, double* to) {
-  for (int64_t i = 0; i < n; ++i) {
-    for (int64_t j = 0; j <= i; ++j) to[i * n + j] += weight * (x[i] * y[j] + y[i] * x[j]);
   }
 }
 
@@ -123,7 +117,10 @@ void KgeCurvature::AddTails(const std::vector<Query>& queries, double least_weig
     for (const double w : queries[q].weight) sum += w;
     least[q] = least_weight * sum / static_cast<double>(n);
     double light = 0;
-    for (const double w : queries[q].weight) light += w < least[q] ? w : 0;
+    for (int64_t e = 0; e < n; ++e) {
+      const double w = queries[q].weight[e];
+      light += w < least[q] && e != queries[q].first.head ? w : 0;
+    }
     AddSquare(light, queries[q].v.data(), d, rest_tail_.data());
     rest_sum_ += light;
   }
@@ -138,6 +135,7 @@ void KgeCurvature::AddTails(const std::vector<Query>& queries, double least_weig
       for (size_t q = 0; q < queries.size(); ++q) {
         const double w = queries[q].weight[e];
         if (!bias_.empty()) bias_[e] += w;
+        if (e == queries[q].first.head) continue;
         if (w < least[q]) {
           rest_[e] += w;
         } else if (w > 0) {
@@ -165,9 +163,11 @@ void KgeCurvature::AddSlopes(const std::vector<Query>& queries, const GradientFa
     double* const of_rows = relation_.At(query.first.relation);
     double slope_square = 0;
     for (const double head_slope : query.head_slopes) {
+      // What the head's row does as a head and as a tail in one square: of random combinations, sums of squares and of
+      // products would fit together on average alone, and leave a block that is not positive.
       Widen(factors.d_head + row * d, d, &x);
+      for (int64_t k = 0; head_slope != 0 && k < d; ++k) x[k] += head_slope * query.v[k];
       AddSquare(1, x.data(), d, of_head);
-      if (head_slope != 0) AddSymmetric(head_slope, query.v.data(), x.data(), d, of_head);
       Widen(factors.d_relation + row * of_relation, of_relation, &x);
       AddSquare(1, x.data(), of_relation, of_rows);
       if (shape_.is_conve()) {
@@ -267,7 +267,7 @@ void KgeCurvature::Query::FillProbes(int probes, uint64_t seed, int64_t number, 
 }
 
 template <typename T>
-void KgeCurvature::AddQueries(const T* parameters, const KgeInfluenceOptions& options, ThreadPool* pool) {
+absl::Status KgeCurvature::AddQueries(const T* parameters, const KgeInfluenceOptions& options, ThreadPool* pool) {
   const KgeCurvatureOptions& own = *options.curvature;
   const int64_t n = shape_.num_entities, d = shape_.dim(), rows_of_query = probes_ > 0 ? probes_ : n;
   std::vector<Triple> triples = own.examples;
@@ -283,6 +283,7 @@ void KgeCurvature::AddQueries(const T* parameters, const KgeInfluenceOptions& op
   const int64_t most_rows = std::min({kMostRows, kMostNumbers / widest, probes_ > 0 ? kMostScores / n : kMostRows});
   size_t next = 0;
   while (next < triples.size()) {
+    RETURN_IF_ERROR(CheckInterrupt());
     // The queries of a chunk, each as often as it has backward passes: they share the forward pass.
     std::vector<Query> queries;
     KgeFactorInput input;
@@ -325,6 +326,7 @@ void KgeCurvature::AddQueries(const T* parameters, const KgeInfluenceOptions& op
     AddSlopes(queries, factors, pool);
   }
   num_examples_ = NeedsKnownTails(options.loss) ? num_queries_ : static_cast<int64_t>(triples.size());
+  return absl::OkStatus();
 }
 
 absl::Status KgeCurvature::Damp(const KgeCurvatureOptions& options, ThreadPool* pool) {
@@ -392,7 +394,7 @@ absl::StatusOr<std::unique_ptr<KgeCurvature>> KgeCurvature::Make(const KgeShape&
   if (!own.damping.empty()) CHECK_EQ(static_cast<int64_t>(own.damping.size()), shape.offsets().size);
   std::unique_ptr<KgeCurvature> result(new KgeCurvature(shape, own));
   RETURN_IF_ERROR(result->Allocate(own.memory_limit));
-  result->AddQueries(parameters, options, pool);
+  RETURN_IF_ERROR(result->AddQueries(parameters, options, pool));
   RETURN_IF_ERROR(result->Damp(own, pool));
   return result;
 }

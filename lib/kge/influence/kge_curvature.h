@@ -61,7 +61,7 @@ class KgeCurvature {
   KgeCurvature(const KgeShape& shape, const KgeCurvatureOptions& options);
   absl::Status Allocate(int64_t limit);
   template <typename T>
-  void AddQueries(const T* parameters, const KgeInfluenceOptions& options, ThreadPool* pool);
+  absl::Status AddQueries(const T* parameters, const KgeInfluenceOptions& options, ThreadPool* pool);
   void AddTails(const std::vector<Query>& queries, double least_weight, ThreadPool* pool);
   template <typename T>
   void AddSlopes(const std::vector<Query>& queries, const GradientFactors<T>& factors, ThreadPool* pool);

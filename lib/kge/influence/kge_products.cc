@@ -223,7 +223,8 @@ class KgeProducts final : public GradientProducts {
     int64_t examples = kTile;
     const int64_t map_bytes = options_.bf16 ? kRoundedMapBytes : kMapBytes;
     if (shape_.is_conve() && maps) examples = std::min(examples, map_bytes / (shape_.num_features() * size));
-    if (IsOverEntities(options_.loss)) examples = std::min(examples, kErrorBytes / (shape_.num_entities * size));
+    if (OverEntities() || IsOverEntities(options_.loss))
+      examples = std::min(examples, kErrorBytes / (shape_.num_entities * size));
     if (shape_.relation_dim() > shape_.dim()) {
       examples = std::min(examples, kRelationBytes / (shape_.relation_dim() * size));
     }

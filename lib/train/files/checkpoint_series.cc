@@ -363,6 +363,10 @@ absl::StatusOr<std::vector<double>> RunDamping(const CheckpointSummary& checkpoi
     return Error(checkpoint, absl::StrCat("trained with --optimizer=", name,
                                           ": the damping of a run is known for adam, adamw and sgd alone"));
   }
+  if (const auto lazy = checkpoint.config.find("lazy_rows");
+      lazy != checkpoint.config.end() && lazy->second == "true") {
+    return Error(checkpoint, "trained with --lazy_rows: the damping of a run is known where each step moves all rows");
+  }
   if (checkpoint.config.count("parameter_groups") > 0) {
     return Error(checkpoint, "trained with groups of parameters: the damping of a run is known without them alone");
   }

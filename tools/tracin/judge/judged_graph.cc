@@ -149,6 +149,7 @@ class JudgedGraph : public JudgedRun {
       return absl::InvalidArgumentError(absl::StrCat(influence.path, ": scores of \"", description.test_quantity,
                                                      "\", a quantity that cannot be compared with retrained models"));
     }
+    RETURN_IF_ERROR(CheckAskedQuantity(influence.path, question_, data_.graph));
     loss_ = question_.loss;
     const auto label = description.settings.find("label_test_tails");
     label_test_tails_ = label != description.settings.end() && label->second == "true";
