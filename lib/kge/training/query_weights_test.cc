@@ -128,6 +128,21 @@ TEST(QueryWeightsTest, KernelsHaveTheGradientsOfTheDefinition) {
   }
 }
 
+TEST(QueryWeightsTest, SoAreThoseOfDistances) {
+  for (const KgeModel model : {KgeModel::kTransE, KgeModel::kRotatE}) {
+    for (const KgeLoss loss : kLosses) {
+      for (const int norm : {1, 2}) {
+        KgeOptions options = Options(model, loss);
+        options.distance_norm = norm;
+        options.negative_weight = 1.5;
+        options.group_queries = loss == KgeLoss::kOneVsAll;
+        ExpectGradientsOfTheDefinition(options);
+        ExpectGradientsOfTheDefinition(options, /*num_threads=*/2);
+      }
+    }
+  }
+}
+
 TEST(QueryWeightsTest, SoAreThoseOfRegularizersAndRelations) {
   for (const KgeModel model : kModels) {
     if (model == KgeModel::kConvE) continue;
