@@ -46,7 +46,6 @@
 #include "lib/train/step/data_loader.h"
 #include "lib/train/step/epoch_trainer.h"
 #include "lib/train/step/evaluate_examples.h"
-#include "lib/train/step/first_batch_check.h"
 #include "lib/train/step/lbfgs_epoch.h"
 #include "lib/train/step/model_shards.h"
 #include "lib/train/step_log.h"
@@ -152,6 +151,7 @@ class Trainer {
   const RunFiles files_;         // files that this process writes
   const RunFiles files_of_all_;  // files for which all processes must meet, to gather a sharded model
   RunPlace place_;
+  bool fresh_ = false;  // no file was in the directory
   std::optional<TrainLog> log_;
   RunWriter writer_;  // destroyed before the members it writes to, as it may still work beside training
   std::unique_ptr<ModelShards> shards_;
@@ -178,9 +178,7 @@ absl::Status Trainer::Start() {
   ASSIGN_OR_RETURN(StartingState start, AgreeToStart(&agreement_, place_.resume, task_, plan_, directory_));
   state_ = std::move(start.state);
   RETURN_IF_ERROR(CheckSameRun(&agreement_, task_, plan_, state_, directory_, provenance_));
-  if (ChecksFirstBatch(options_) && !options_.await_first_batch) {
-    RETURN_IF_ERROR(CheckFirstBatch(task_, state_.parameters, plan_.train, options_, state_.epoch));
-  }
+  RETURN_IF_ERROR(CheckFirstBatchHere(task_, state_.parameters, plan_.train, options_, state_.epoch));
   if (options_.compile_mode != CompileMode::kCompile) RETURN_IF_ERROR(agreement_.JoinDevices(options_.eager.device));
   if (options_.shard_model) {
     ASSIGN_OR_RETURN(shards_, ModelShards::Create(&task_, &agreement_));
@@ -212,9 +210,9 @@ absl::Status Trainer::Start() {
   return absl::OkStatus();
 }
 
-// Only the environment can make this fail, and a check of the first batch by another process.
 absl::Status Trainer::StartFiles(const StartingState& start) {
-  if (directory_.HoldsRun()) RETURN_IF_ERROR(AwaitFirstBatch(options_));
+  fresh_ = directory_.IsEmpty();
+  if (!fresh_) RETURN_IF_ERROR(AwaitFirstBatch(options_));
   RETURN_IF_ERROR(start.path.empty() ? directory_.RemoveRun() : directory_.RemoveFinished());
   if (!start.path.empty()) {
     // The checkpoint must be in place before the logs are cut back to it.
@@ -351,10 +349,12 @@ bool Trainer::KeepIsDue() const {
 
 bool Trainer::PauseIsDue() {
   now_ = agreement_.Now();
-  return stop_.LimitReached(state_.step, now_ - start_) || ValidationIsDue() || KeepIsDue() || SaveIsDue();
+  return stop_.LimitReached(state_.step, now_ - start_) || ValidationIsDue() || KeepIsDue() || SaveIsDue() ||
+         !LookAtFirstBatch(options_).ok();
 }
 
 absl::Status Trainer::DoWhatIsDue(std::string* reason) {
+  RETURN_IF_ERROR(LookAtFirstBatch(options_));
   if (KeepIsDue()) {
     state_.kept_step = state_.step;  // so that resuming from it does not write it again
     RETURN_IF_ERROR(KeepCheckpoint(directory_.step_checkpoint(state_.step)));
@@ -448,9 +448,9 @@ absl::StatusOr<TrainResult> Trainer::Run() {
     status = TrainEpoch(&reason);
     if (status.ok() && state_.batch > 0) break;  // stopped inside an epoch; `reason` is set
   }
-  // A first batch that is not learned from rightly comes before other errors. Only a new run has written by then.
+  // A first batch that is not learned from rightly comes before other errors.
   if (const absl::Status found = AwaitFirstBatch(options_); !found.ok()) {
-    if (files_ != RunFiles::kNone) RETURN_IF_ERROR(directory_.RemoveRun());
+    if (fresh_) directory_.RemoveRun().IgnoreError();
     return found;
   }
   // Finish writes the checkpoint before the last evaluation, so it must not be saved again after an interruption there.

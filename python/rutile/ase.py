@@ -23,10 +23,14 @@ class RutileCalculator(Calculator):
 
     implemented_properties = ["energy", "free_energy", "energies", "forces", "stress", "stresses"]
 
-    def __init__(self, path, precision=None, curvature=None, deviations=("energy",), **kwargs):
+    def __init__(self, path, precision=None, curvature=None, deviations=None, **kwargs):
         super().__init__(**kwargs)
+        if curvature is None and deviations is not None:
+            raise ValueError("deviations=%r needs curvature, a file of tracin --mode=curvature" % (deviations,))
         self.potential = Potential(path, precision, curvature)
-        self.deviations = () if curvature is None else tuple(deviations)
+        if deviations is None:
+            deviations = [] if curvature is None else ["energy"]
+        self.deviations = [deviations] if isinstance(deviations, str) else list(deviations)
 
     def calculate(self, atoms=None, properties=("energy",), system_changes=all_changes):
         super().calculate(atoms, properties, system_changes)

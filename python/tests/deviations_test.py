@@ -72,6 +72,8 @@ class DeviationsTest(unittest.TestCase):
         atoms = ase.Atoms(symbols, positions, cell=cell, pbc=True)
         atoms.calc = RutileCalculator(MODEL, curvature=CURVATURE, deviations=["energy", "forces"])
         atoms.get_potential_energy()
+        with self.assertRaisesRegex(ValueError, "needs curvature"):
+            RutileCalculator(MODEL, deviations=["energy"])
         result = Potential(MODEL, curvature=CURVATURE).compute(symbols, positions, cell, deviations=["energy", "forces"])
         self.assertEqual(atoms.calc.results["energy_deviation"], result["energy_deviation"])
         self.assert_equal(atoms.calc.results["forces_deviation"], result["forces_deviation"])

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gflags/gflags.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -11,6 +12,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -39,67 +41,98 @@ constexpr char kSeparator = '\x1e';                 // comes before what the che
 
 // Reading so much text and making features of it takes about as long as LibTorch takes to load.
 constexpr int64_t kMuchText = int64_t{16} << 20;
+// Tensor files are mapped in, but what is made of them takes memory in both processes.
+constexpr int64_t kMuchData = int64_t{1} << 30;
 
 std::string Value(const char* flag) {
   std::string value;
   return gflags::GetCommandLineOption(flag, &value) ? value : "";
 }
 
-// Pipes cannot be read again, and /dev and /proc have them by names.
-bool NamesPipe(absl::string_view path) {
-  return path == "-" || path == "list:-" || absl::StartsWith(path, "/dev/") || absl::StartsWith(path, "/proc/");
+// Whether a word of the command, or a part of it between commas, is standard input or names what cannot be read again:
+// a pipe, or one that /dev or /proc have by name.
+bool NamesPipe(absl::string_view word) {
+  absl::ConsumePrefix(&word, "list:");
+  if (word == "-" || absl::StartsWith(word, "/dev/") || absl::StartsWith(word, "/proc/")) return true;
+  struct stat info = {};
+  if (::stat(std::string(word).c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) return true;
+  for (const absl::string_view part : absl::StrSplit(word, ',')) {
+    if (part.size() < word.size() && NamesPipe(part)) return true;
+  }
+  return false;
 }
 
-// Returns the size of a regular file as far as it is text; nullopt for what is no regular file. Tensor files are mapped
-// in, whatever their size.
-std::optional<int64_t> TextSize(const std::string& path) {
+// Returns a file's share of what is little enough to be read twice: 1 for all of it. Infinity for no regular file.
+double ShareOf(const std::string& path) {
   struct stat info = {};
-  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
-  if (info.st_size > kMuchText && LooksLikeTensorFile(path)) return 0;
-  return info.st_size;
+  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::numeric_limits<double>::infinity();
+  const bool is_small = info.st_size <= kMuchText;
+  return static_cast<double>(info.st_size) / (is_small || !LooksLikeTensorFile(path) ? kMuchText : kMuchData);
+}
+
+// Makes a descriptor one that a closed standard stream does not have.
+int AboveStandard(int fd) {
+  if (fd < 0 || fd > STDERR_FILENO) return fd;
+  const int above = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  ::close(fd);
+  return above;
 }
 
 // The process that checks.
 class Checker {
  public:
+  // pipe: what it says, without blocking.
   Checker(pid_t process, int pipe) : process_(process), pipe_(pipe) {}
 
-  const absl::Status& Found() {
-    if (!found_.has_value()) found_ = Wait();
-    return *found_;
+  // Returns what it has found, once it has ended; without `wait` OK before.
+  absl::Status Found(bool wait) {
+    if (!found_.has_value() && Read(wait)) found_ = Judge();
+    return found_.value_or(absl::OkStatus());
   }
 
  private:
-  absl::Status Wait() const {
-    std::string said;
+  // Reads what there is. Returns true at the end.
+  bool Read(bool wait) {
     char block[4096];
     for (;;) {
       const ssize_t size = ::read(pipe_, block, sizeof(block));
-      if (size < 0 && errno == EINTR) continue;
-      if (size <= 0) break;
-      said.append(block, size);
+      if (size > 0) said_.append(block, size);
+      if (size > 0 || (size < 0 && errno == EINTR)) continue;
+      if (size == 0 || errno != EAGAIN) break;
+      if (!wait) return false;
+      pollfd readable = {pipe_, POLLIN, 0};
+      ::poll(&readable, 1, /*timeout=*/-1);
     }
     ::close(pipe_);
+    return true;
+  }
+
+  absl::Status Judge() const {
     int status = 0;
     while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
     }
-    const std::vector<std::string> parts = absl::StrSplit(said, absl::MaxSplits(kSeparator, 2));
-    int code = 0;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && parts.size() == 3 && absl::SimpleAtoi(parts[1], &code)) {
-      return absl::Status(static_cast<absl::StatusCode>(code), parts[2]);
+    const std::vector<std::string> parts = absl::StrSplit(said_, absl::MaxSplits(kSeparator, 2));
+    int number = 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && parts.size() == 3 && absl::SimpleAtoi(parts[1], &number)) {
+      const auto code = static_cast<absl::StatusCode>(number);
+      // A disagreement with the reference is no limit that was not met.
+      return absl::Status(code == absl::StatusCode::kFailedPrecondition ? absl::StatusCode::kInvalidArgument : code,
+                          parts[2]);
     }
     const std::string end = WIFSIGNALED(status) ? absl::StrCat("by signal ", WTERMSIG(status))
                                                 : absl::StrCat("with status ", WEXITSTATUS(status));
-    absl::string_view last = absl::StripSuffix(said, "\n");
-    last.remove_prefix(last.rfind('\n') + 1);
+    std::string last;  // message: a timing table may follow
+    for (const absl::string_view line : absl::StrSplit(said_, '\n')) {
+      if (absl::StartsWith(line, "train: ")) last = absl::StrCat(", and said last: ", line);
+    }
     return absl::InvalidArgumentError(absl::StrCat(kProgram, ", which checks the gradients of the first batch, ended ",
-                                                   end, " before it had done so",
-                                                   last.empty() ? "" : absl::StrCat(", and said last: ", last),
+                                                   end, " before it had done so", last,
                                                    "; --check_gradient=false trains without a check"));
   }
 
   const pid_t process_;
   const int pipe_;
+  std::string said_;
   std::optional<absl::Status> found_;
 };
 
@@ -124,13 +157,9 @@ absl::StatusOr<bool> CanReadInputsTwice(const ToolRun& run) {
     if (NamesPipe(argument)) return false;
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(arguments));
-  int64_t text = 0;
-  for (const std::string& input : inputs) {
-    const std::optional<int64_t> size = TextSize(input);
-    if (!size.has_value()) return false;
-    text += *size;
-  }
-  return text <= kMuchText;
+  double share = 0;
+  for (const std::string& input : inputs) share += ShareOf(input);
+  return share <= 1;
 }
 
 absl::Status StartFirstBatchProcess(const ToolRun& run, absl::string_view why) {
@@ -145,14 +174,20 @@ absl::Status StartFirstBatchProcess(const ToolRun& run, absl::string_view why) {
   const std::vector<char*> argv = ExecWords(&words), environment = ExecWords(&variables);
   int pipe[2];
   if (::pipe2(pipe, O_CLOEXEC) != 0) return ErrnoStatus(errno, "cannot make a pipe");
-  const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (int& fd : pipe) fd = AboveStandard(fd);
+  const int nothing = AboveStandard(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (pipe[0] < 0 || pipe[1] < 0 || nothing < 0) return ErrnoStatus(errno, "cannot open /dev/null or a pipe");
+  ::fcntl(pipe[0], F_SETFL, O_NONBLOCK);
   const pid_t parent = ::getpid(), process = ::fork();
   if (process < 0) return ErrnoStatus(errno, absl::StrCat("cannot start ", path));
   if (process == 0) {
-    // It ends with its parent, and Ctrl-C, which is the group's, is the parent's affair.
+    // It ends with its parent, whose affair signals are, and before it where memory is short.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
     ::setpgid(0, 0);
+    IgnoreSignals();
+    const int score = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (score >= 0 && ::write(score, "1000", 4) < 0) ::close(score);
     ::dup2(nothing, STDIN_FILENO);
     ::dup2(nothing, STDOUT_FILENO);
     ::dup2(pipe[1], STDERR_FILENO);
@@ -160,14 +195,18 @@ absl::Status StartFirstBatchProcess(const ToolRun& run, absl::string_view why) {
     ::_exit(127);
   }
   ::close(pipe[1]);
-  if (nothing >= 0) ::close(nothing);
+  ::close(nothing);
   Started() = new Checker(process, pipe[0]);
   return absl::OkStatus();
 }
 
-std::function<absl::Status()> FirstBatchOfProcess() {
+std::function<absl::Status(bool)> FirstBatchOfProcess() {
   if (Started() == nullptr) return nullptr;
-  return [] { return Started()->Found(); };
+  return [](bool wait) { return Started()->Found(wait); };
+}
+
+void IgnoreSignals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) ::signal(signal, SIG_IGN);
 }
 
 bool OnlyChecksFirstBatch() { return std::getenv(kVariable) != nullptr; }

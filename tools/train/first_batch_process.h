@@ -15,7 +15,7 @@
 namespace rutile {
 
 // Whether another process can read what the flags and arguments of this one name, and reading it twice is worth the
-// while: neither pipes nor much text, one model, nothing that is tuned or copied into memory first. Errors of
+// while: neither pipes nor much data, one model, nothing that is tuned or copied into memory first. Errors of
 // ExpandInputs.
 absl::StatusOr<bool> CanReadInputsTwice(const ToolRun& run);
 
@@ -23,12 +23,15 @@ absl::StatusOr<bool> CanReadInputsTwice(const ToolRun& run);
 // fork and pipe.
 absl::Status StartFirstBatchProcess(const ToolRun& run, absl::string_view why);
 
-// Returns what waits for the process and returns what the check has found, or INVALID_ARGUMENT if the process ended
-// without a word; the same each time. Null if no process was started.
-std::function<absl::Status()> FirstBatchOfProcess();
+// Returns what TrainerOptions::await_first_batch is: it returns what the check has found, or INVALID_ARGUMENT if the
+// process ended without a word. Null if no process was started.
+std::function<absl::Status(bool wait)> FirstBatchOfProcess();
 
 // True in the process that was started so: it writes no files.
 bool OnlyChecksFirstBatch();
+
+// In that process: leaves signals to the one that waits, which ends it.
+void IgnoreSignals();
 
 // In that process: tells the one that waits, and ends.
 [[noreturn]] void EndWithFirstBatch(const absl::Status& found);

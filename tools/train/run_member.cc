@@ -116,7 +116,7 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
                                     TrainerOptions options, const Metadata& metadata) {
   if (OnlyChecksFirstBatch()) EndWithFirstBatch(CheckFirstBatchOfRun(*run.task, split, options));
   options.await_first_batch = FirstBatchOfProcess();
-  if (options.await_first_batch != nullptr && !member.replaces.empty()) RETURN_IF_ERROR(options.await_first_batch());
+  if (!member.replaces.empty()) RETURN_IF_ERROR(AwaitFirstBatch(options));
   const RunDirectory directory(member.directory);
   const bool others_report = options.communicator != nullptr && options.communicator->rank() > 0;
   const bool shows = !others_report && FLAGS_progress && !FLAGS_quiet && options.files != RunFiles::kAtEnd;

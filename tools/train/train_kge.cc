@@ -274,7 +274,9 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   for (const std::string& message : messages) PrintMessage(message);
   // The check needs full precision and one process, because the reference sees one process's batch norms alone.
   if ((factors != FactorRounding::kNone || synchronize) && options.check_gradient && !FirstBatchOfProcess()) {
-    RETURN_IF_ERROR(CheckInFullPrecision(data, model, num_threads, gpu, options));
+    const absl::Status checked = CheckInFullPrecision(data, model, num_threads, gpu, options);
+    if (OnlyChecksFirstBatch()) EndWithFirstBatch(checked);
+    RETURN_IF_ERROR(checked);
     options.check_gradient = false;
   }
   for (const Member& member : members) {

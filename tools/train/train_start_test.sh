@@ -108,16 +108,28 @@ refuses 'example 3 is odd$' "$alone" $few_steps --output_dir=odd f.safetensors
 sum=$(cat energies/*.safetensors energies/log.tsv | cksum)
 refuses 'example 3 is odd$' "$alone" $few_steps --overwrite --output_dir=energies f.safetensors
 refuses 'example 3 is odd$' "$alone" $few --max_epochs=5 --resume --output_dir=energies f.safetensors
+mkdir -p kept/checkpoints
+cp energies/checkpoints/last.safetensors kept/checkpoints/epoch-00002.safetensors
+refuses 'example 3 is odd$' "$alone" $few --max_epochs=5 --resume=kept/checkpoints/epoch-00002.safetensors \
+  --output_dir=kept f.safetensors
+[ -e kept/checkpoints/epoch-00002.safetensors ] || fail "a checkpoint to resume from is gone"
+# It ends a run at once, not when there is something to save, and is bad input, whoever finds it.
+checks 'sleep 1; printf "\0369\036the gradients differ" >&2'
+refuses 'the gradients differ$' timeout 60 "$alone" $few_steps --max_epochs=100000000 --save_interval=1000 \
+  --output_dir=odd f.safetensors
+refuses 'the gradients differ$' "$alone" $few_steps --overwrite --output_dir=energies f.safetensors
+checks 'printf "\0363\036example 3 is odd" >&2'
 [ "$(cat energies/*.safetensors energies/log.tsv | cksum)" = "$sum" ] || fail "the old run is another"
 # Steps that fail meanwhile do not hide it.
 refuses 'example 3 is odd$' "$alone" $few_steps --learning_rate=1e30 --output_dir=odd f.safetensors
-checks 'echo "some words" >&2; echo train: no memory >&2; exit 4'
+checks 'echo "some words" >&2; echo train: no memory >&2; echo "a table" >&2; exit 4'
 refuses 'first batch, ended with status 4 before it had done so, and said last: train: no memory; --check_gradient' \
   "$alone" $few_steps --output_dir=odd f.safetensors
 checks 'kill -9 $$'
 refuses 'ended by signal 9 before' "$alone" $few_steps --output_dir=odd f.safetensors
 checks 'printf "\0360\036" >&2'
 succeeds "$alone" $few_steps --output_dir=even f.safetensors
+("$alone" $few_steps --output_dir=closed f.safetensors <&- >&- 2>&-) || fail "closed standard streams"
 # It ends with train, whatever ends that.
 checks 'echo $$ > checker; sleep 100'
 "$alone" $few_steps --output_dir=killed f.safetensors > /dev/null 2> log &
@@ -150,6 +162,9 @@ for input in - list:-; do
 done
 # So are pipes by name, and several models are checked where they are trained.
 printf '#!/bin/sh\necho "$$"\n' > alone/train-libtorch
+"$alone" --output_dir=h list:<(echo few.xyz) > said &
+wait $! 2> /dev/null
+[ "$(cat said)" = $! ] || fail "a list by a pipe is read twice"
 "$alone" --output_dir=h <(cat few.xyz) > said &
 wait $! 2> /dev/null
 [ "$(cat said)" = $! ] || fail "a pipe by name is read twice"

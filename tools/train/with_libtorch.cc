@@ -3,11 +3,15 @@
 #include <ATen/Parallel.h>
 
 #include "absl/status/status.h"
+#include "tools/train/first_batch_process.h"
 #include "tools/train/libtorch.h"
 
 namespace rutile {
 
-absl::Status ContinueWithLibTorch(const ToolRun&) { return absl::OkStatus(); }
+absl::Status ContinueWithLibTorch(const ToolRun&) {
+  if (OnlyChecksFirstBatch()) IgnoreSignals();
+  return absl::OkStatus();
+}
 
 absl::Status NeedLibTorch(const ToolRun&, absl::Span<const std::string>, absl::string_view) { return absl::OkStatus(); }
 

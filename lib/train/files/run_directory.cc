@@ -117,6 +117,14 @@ bool RunDirectory::HoldsRun() const {
   return HasCheckpoint() || FileExists(best()) || FileExists(last()) || FileExists(log()) || FileExists(config());
 }
 
+bool RunDirectory::IsEmpty() const {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path_, error)) {
+    if (!entry.is_directory() && entry.path().filename() != "lock") return false;
+  }
+  return !error;
+}
+
 std::vector<std::string> RunDirectory::Files() const {
   return {finished(),  // first, so that no moment shows it beside an incomplete run
           best(),

@@ -81,6 +81,8 @@ class RunDirectory {
 
   // True if one of the files above exists that every run has.
   bool HoldsRun() const;
+  // True if no file is in the directory or in those below it but the lock.
+  bool IsEmpty() const;
   // True if a last or previous checkpoint exists, whole or not.
   bool HasCheckpoint() const { return FileExists(checkpoint()) || FileExists(previous()); }
   // Returns the paths of epoch-*, step-* and top-*, ordered by name.

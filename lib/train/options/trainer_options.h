@@ -126,9 +126,10 @@ struct TrainerOptions {
   StopOptions stop;
   CompileMode compile_mode = CompileMode::kCompile;
   bool check_gradient = true;  // kCompile, kScript: compare the first batch with the reference, and refuse to train if
-  // With check_gradient: another process makes that check, and this waits for what it has found, which it returns each
-  // time. Training begins meanwhile, but nothing is replaced, saved or returned before. Null: it is made here.
-  std::function<absl::Status()> await_first_batch;
+  // With check_gradient: another process makes that check, and this returns what it has found, each time; without
+  // `wait` OK as long as that is not known. Training begins meanwhile, but nothing is replaced, saved or returned
+  // before. Null: the check is made here.
+  std::function<absl::Status(bool wait)> await_first_batch;
   double gradient_tolerance = 0;      // they differ by more than this; 0: 10 ReferenceTolerance of the parameters' type
   double check_cost = 64;             // only so many examples of it that Task::ExampleCost adds up to no more than
                                       // this (but one at least): the reference may be slow and need much memory
