@@ -93,7 +93,6 @@ DRAWN = {
     "regularization": ("g", ["--regularizer=n3 --regularization=0.2"]),
     "regularizer": ("g", ["--regularizer=n3", "--regularizer=f2", "--regularizer=l3", "--regularizer=dura"]),
     "relation_dropout": ("g", ["--relation_dropout=0.3 --input_dropout=0"]),
-    "negative_weight": ("g", []),  # refused without known-false triples
     "relation_prediction": ("g", ["--relation_prediction=0.5"]),
     # Loss
     "energy_weight": ("p", ["--energy_weight=2", FORCES + "--energy_weight=3"]),
@@ -225,6 +224,7 @@ NOT_DRAWN = {
     "validation_data": "names structures of other files than those of the draw; train_held_out_test.sh compares runs",
     "test_data": "names structures of other files than those of the draw; train_held_out_test.sh compares runs",
     "subset": "needs a plan that tracin draws for a run; train_subset_test.sh compares runs",
+    "negative_weight": "has no effect without known-false triples; train_kge_weights_test.sh compares runs",
     "isolated_atoms": "no structure of the base set is a single atom",
     "log_interval": "a time, and lines for people",
     "quiet": "no lines for people",
