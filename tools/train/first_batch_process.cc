@@ -146,17 +146,20 @@ Checker*& Started() {
 absl::StatusOr<bool> CanReadInputsTwice(const ToolRun& run) {
   if (Value("committee") != "1" || Value("compile_preset") == "max-autotune" || Value("preload") != "none")
     return false;
-  std::vector<std::string> arguments = run.args;
   for (const gflags::CommandLineFlagInfo& flag : ToolFlags()) {
     if (flag.type == "string" && NamesPipe(flag.current_value)) return false;
   }
-  for (const char* flag : {"validation_data", "test_data"}) {
-    for (const std::string& input : SplitInputs(Value(flag))) arguments.push_back(input);
-  }
-  for (const std::string& argument : arguments) {
+  for (const std::string& argument : run.args) {
     if (NamesPipe(argument)) return false;
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(arguments));
+  ASSIGN_OR_RETURN(std::vector<std::string> inputs, ExpandInputs(run.args));
+  for (const char* flag : {"validation_data", "test_data"}) {
+    if (Value(flag).empty()) continue;
+    const absl::StatusOr<std::vector<std::string>> files = ExpandInputs(SplitInputs(Value(flag)));
+    if (!files.ok())
+      return absl::Status(files.status().code(), absl::StrCat("--", flag, ": ", files.status().message()));
+    inputs.insert(inputs.end(), files->begin(), files->end());
+  }
   double share = 0;
   for (const std::string& input : inputs) share += ShareOf(input);
   return share <= 1;
