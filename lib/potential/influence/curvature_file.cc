@@ -8,7 +8,7 @@
 #include "lib/base/all_finite.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
-#include "lib/file/sha256.h"
+#include "lib/file/plain_sha256.h"
 #include "lib/network/network_shape.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_reader.h"
@@ -68,7 +68,7 @@ const Schema& CurvatureSchema() {
 
 std::string ModelDigest(const Potential& potential) {
   const NetworkShape& shape = potential.shape;
-  Sha256 hash;
+  PlainSha256 hash;
   hash.Update(absl::StrCat(potential.descriptor.ToJson(), "\n", absl::StrJoin(shape.hidden, ","), "\n",
                            kActivationNames.Name(shape.activation), "\n", shape.num_parameters(), "\n"));
   hash.Update(BytesOf(potential.parameters.ToDoubles()));
