@@ -1,6 +1,7 @@
 #include "lib/mace/mace_file.h"
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@ class Tensors {
   // Returns the shape of a tensor of fp64, or an error if there is none.
   absl::StatusOr<std::vector<int64_t>> Shape(const std::string& name) const {
     const Tensor* const tensor = tensors_.Find(name);
+    used_.insert(name);
     if (tensor == nullptr) return absl::InvalidArgumentError(absl::StrCat("has no tensor \"", name, "\""));
     if (tensor->dtype() != DType::kF64) {
       return absl::InvalidArgumentError(absl::StrCat("tensor \"", name, "\" is ",
@@ -52,8 +54,21 @@ class Tensors {
 
   bool Has(const std::string& name) const { return tensors_.Has(name); }
 
+  // INVALID_ARGUMENT naming a tensor that nothing has asked for: the model would be another without it.
+  absl::Status CheckAllUsed() const {
+    for (const auto& [name, tensor] : tensors_) {
+      if (used_.count(name) > 0) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("tensor \"", name,
+                       "\" has no place in a model of these layers: a tensor beside it is missing, or "
+                       "it is of another version"));
+    }
+    return absl::OkStatus();
+  }
+
  private:
   const NamedTensors& tensors_;
+  mutable std::set<std::string> used_;
 };
 
 // Reads the matrices of the radial MLP, each of which has as many rows as the one before it has columns.
@@ -116,6 +131,10 @@ absl::StatusOr<MaceModel> Decode(const TensorFile& file) {
   if (model.neighborhood.basis != RadialBasis::kBessel) {
     return absl::InvalidArgumentError("metadata \"descriptor\" has radial functions that are not Bessel's");
   }
+  if (model.neighborhood.min_cutoff != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("metadata \"descriptor\" has a min_cutoff of ",
+                                                   model.neighborhood.min_cutoff, ", expected 0: MACE has none"));
+  }
   const Tensors tensors(file.tensors);
   ASSIGN_OR_RETURN(model.atomic_energies, tensors.Values("atomic_energy", {model.num_species()}));
   ASSIGN_OR_RETURN(model.frequency, tensors.Values("frequency", {model.neighborhood.num_radial}));
@@ -135,6 +154,7 @@ absl::StatusOr<MaceModel> Decode(const TensorFile& file) {
     ASSIGN_OR_RETURN(MaceLayer layer, DecodeLayer(tensors, model, t));
     model.layers.push_back(std::move(layer));
   }
+  RETURN_IF_ERROR(tensors.CheckAllUsed());
   return model;
 }
 

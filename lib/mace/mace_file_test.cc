@@ -76,6 +76,7 @@ TEST(MaceFileTest, ErrorsNameFileTensorAndRule) {
   refuses("layer2.skip", zeros({2, 4}), {"[2,4]", "[2,4,4]"});
   refuses("layer2.readout", zeros({4}), {"layer2.readout_hidden", "one of them"});
   refuses("layer1.linear", Tensor::Zeros(DType::kF32, {4, 4}), {"F32", "F64"});
+  refuses("layer3.up", zeros({4, 4}), {"no place in a model of these layers"});
   refuses("frequency", zeros({3}), {"N = 3", "layer1.radial.0"});
   refuses("atomic_energy", Tensor::Of(std::vector<double>{1, std::numeric_limits<double>::quiet_NaN()}), {"NaN"});
 }

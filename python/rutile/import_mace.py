@@ -252,6 +252,10 @@ def convert(model):
     frequency = state.take("radial_embedding.bessel_fn.bessel_weights", len(model.radial_embedding.bessel_fn.bessel_weights))
     prefactor = state.number("radial_embedding.bessel_fn.prefactor")
     cutoff, envelope = state.number("r_max"), int(state.number("radial_embedding.cutoff_fn.p"))
+    if not 1 <= len(frequency) <= 32 or not 0 < cutoff <= 20 or not 1 <= envelope <= 16 or len(set(numbers)) < s:
+        raise Refused("it has %d radial functions (1 to 32), a cutoff of %g Å (up to 20), an envelope of degree %d (1 to 16) and "
+                      "the elements %s (each once): expected what stands in brackets" %
+                      (len(frequency), cutoff, envelope, numbers))
     max_l = max(ir.ir.l for ir in model.interactions[0].target_irreps)
     if max_l > LARGEST_L:
         raise Refused("its harmonics go to degree %d (max_ell), expected at most %d" % (max_l, LARGEST_L))
@@ -298,6 +302,9 @@ def convert(model):
         out = state.take(prefix + "linear_2.weight", nodes) / math.sqrt(nodes)
         tensors[to + "readout_out"] = out * silu_factor(readout.non_linearity.acts[0])
     state.check_all_used()
+    for name, tensor in tensors.items():
+        if not bool(torch.isfinite(tensor).all()):
+            raise Refused("its weights give NaN or infinity in %s" % name)
     descriptor = {"type": "moments", "species": [SYMBOLS[z - 1] for z in numbers], "cutoff": cutoff,
                   "radial_functions": len(frequency), "max_l": max_l, "radial_basis": "bessel", "envelope": envelope,
                   "min_cutoff": 0.0}  # yapf: disable
@@ -338,7 +345,10 @@ def load(path):
         import mace.modules  # pylint: disable=import-outside-toplevel,unused-import
     except ImportError as error:
         raise Refused("reading it needs torch and mace-torch: %s (pip install mace-torch)" % error) from error
-    loaded = torch.load(path, map_location="cpu", weights_only=False)
+    try:
+        loaded = torch.load(path, map_location="cpu", weights_only=False)
+    except Exception as error:  # whatever a pickle that is damaged, or of another version, raises
+        raise Refused("it is not a model that torch can read: %s: %s" % (type(error).__name__, error)) from error
     if isinstance(loaded, dict):
         raise Refused("it holds a dictionary, as a checkpoint does, not a model; give the .model file of the run")
     return loaded
@@ -349,6 +359,9 @@ def main(arguments):
         print(__doc__.strip())
         return 0 if arguments in (["-h"], ["--help"]) else 1
     source, target = arguments
+    if os.path.exists(target) and os.path.exists(source) and os.path.samefile(source, target):
+        print("import_mace: %s: the file would take the place of the model; name another" % target, file=sys.stderr)
+        return 1
     try:
         with open(source, "rb") as file:
             digest = hashlib.sha256(file.read()).hexdigest()

@@ -166,6 +166,7 @@ absl::Status WarnIfOtherCandidates(const ModelCalibration& calibration, const Tr
                                               triple.tail >= calibration.num_trained;
                                      }),
                       trained.train.end());
+  trained.train_weights.clear();  // which candidates do not depend on
   ASSIGN_OR_RETURN(const std::optional<Candidates> of_trained, CandidatesOfAll(trained, model));
   WarnOfOtherCandidates(calibration, trained, of_trained.has_value() ? &*of_trained : nullptr, sides);
   return absl::OkStatus();

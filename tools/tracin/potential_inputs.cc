@@ -17,7 +17,11 @@ absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, cons
                                     AtomicDataOptions options) {
   if (potential.has_value()) options.descriptor = potential->descriptor;
   ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
-  if (potential.has_value()) TakeRecordedLabels(LabelKeysOf(potential->metadata), &options.reader);
+  if (potential.has_value()) {
+    TakeRecordedLabels(LabelKeysOf(potential->metadata), &options.reader);
+    const auto key = potential->metadata.find("config_key");
+    if (key != potential->metadata.end()) options.config_key = key->second;
+  }
   options.num_threads = options.preload.num_threads = ThreadsFromFlags();
   return AtomicData::Read(inputs, options);
 }

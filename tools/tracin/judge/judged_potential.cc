@@ -340,6 +340,9 @@ absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, cons
   options.descriptor = potential.descriptor;
   ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
   TakeRecordedLabels(LabelKeysOf(potential.metadata), &options.reader);
+  if (const auto key = potential.metadata.find("config_key"); key != potential.metadata.end()) {
+    options.config_key = key->second;
+  }
   options.num_threads = options.preload.num_threads = ThreadsFromFlags();
   return AtomicData::Read(inputs, options);
 }
