@@ -12,6 +12,8 @@
 namespace rutile {
 namespace {
 
+constexpr double kLeastWeight = 1e-30;
+
 absl::Status CheckWeights(const TripleList& list, const std::vector<Triple>& triples,
                           const std::vector<double>& weights) {
   if (weights.empty()) return absl::OkStatus();
@@ -20,10 +22,13 @@ absl::Status CheckWeights(const TripleList& list, const std::vector<Triple>& tri
                                                    " triples, expected one for each or none"));
   }
   for (size_t i = 0; i < weights.size(); ++i) {
-    if (weights[i] >= 0 && std::isfinite(weights[i])) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(list.name, " triple ", i, ": its weight is ", weights[i], ", expected a number of 0 or more"));
+    // Others would leave sums and shares of weights that are no numbers.
+    if (weights[i] == 0 || (weights[i] >= kLeastWeight && weights[i] <= 1 / kLeastWeight)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(list.name, " triple ", i, ": its weight is ", weights[i],
+                                                   ", expected 0, or a number of ", kLeastWeight, " to ",
+                                                   1 / kLeastWeight));
   }
+  if (list.triples != &KnowledgeGraph::train) return absl::OkStatus();
   if (std::any_of(weights.begin(), weights.end(), [](double weight) { return weight > 0; })) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("the weights of all ", weights.size(), " ", list.name, " triples are 0, expected one above 0"));

@@ -117,7 +117,9 @@ const Schema& TriplesSchema() {
       "A knowledge graph, made by `featurize`. Triples are rows of ids: head, relation, tail; an id counts the names "
       "from "
       "0. Names are UTF-8 text, a line for each, so that any number of them loads fast; in Python: "
-      "`file[\"entity_names\"].tobytes().decode().split(\"\\n\")[:-1]`.",
+      "`file[\"entity_names\"].tobytes().decode().split(\"\\n\")[:-1]`. A file with weights or known-false triples is "
+      "of "
+      "kind kg.triples/2, which older programs refuse: they would learn from it as if it had none.",
       {
           {"train", {DType::kI32}, {"T", "3"}, true, "what is learned; at least one"},
           {"valid", {DType::kI32}, {"V", "3"}, true, "what a model is chosen by; may be empty"},
@@ -149,6 +151,16 @@ const Schema& TriplesSchema() {
   return schema;
 }
 
+// The same, of files that older programs must not read.
+const Schema& WeightedSchema() {
+  static const Schema& schema = *[] {
+    auto* const with = new Schema(TriplesSchema());
+    with->kind = "kg.triples/2";
+    return with;
+  }();
+  return schema;
+}
+
 absl::Status CheckGraph(const KnowledgeGraph& graph) {
   RETURN_IF_ERROR(CheckNames("entity", graph.entities, graph.entity_labels, kMaxId));
   RETURN_IF_ERROR(
@@ -165,7 +177,7 @@ absl::Status WriteTriples(absl::string_view path, const KnowledgeGraph& graph, c
     return absl::InvalidArgumentError(absl::StrCat(path, ": not written: ", status.message()));
   }
   Metadata all = metadata;
-  all["kind"] = TriplesSchema().kind;
+  all["kind"] = HasWeightsOrNegatives(graph) ? WeightedSchema().kind : TriplesSchema().kind;
   all["num_entities"] = absl::StrCat(graph.num_entities());
   all["num_relations"] = absl::StrCat(graph.num_relations());
   all["inverse_relations"] = graph.inverse_relations ? "true" : "false";
@@ -191,7 +203,9 @@ absl::StatusOr<KnowledgeGraph> ReadTriples(absl::string_view path) {
 }
 
 absl::StatusOr<KnowledgeGraph> DecodeTriples(const TensorFile& file) {
-  RETURN_IF_ERROR(CheckSchema(TriplesSchema(), file).status());
+  const auto kind = file.metadata.find("kind");
+  const bool is_weighted = kind != file.metadata.end() && kind->second == WeightedSchema().kind;
+  RETURN_IF_ERROR(CheckSchema(is_weighted ? WeightedSchema() : TriplesSchema(), file).status());
   const auto error = [&](absl::string_view what) {
     return absl::InvalidArgumentError(absl::StrCat(file.path, ": ", what));
   };
@@ -220,6 +234,10 @@ absl::StatusOr<KnowledgeGraph> DecodeTriples(const TensorFile& file) {
   for (const TripleList& list : kTripleLists) {
     if (file.tensors.Has(list.name)) graph.*list.triples = FromTensor(file.tensors.At(list.name));
     if (file.tensors.Has(list.weights)) graph.*list.triple_weights = file.tensors.At(list.weights).ToDoubles();
+  }
+  if (!is_weighted && HasWeightsOrNegatives(graph)) {
+    return error(absl::StrCat("holds weights or known-false triples, which files of kind ", WeightedSchema().kind,
+                              " have; make it again"));
   }
   if (absl::Status status = CheckGraph(graph); !status.ok()) return error(status.message());
   return graph;

@@ -250,6 +250,10 @@ class KgeDomain : public InfluenceDomain {
   // Curvature, gradients by triple and sums of inverses count triples, and not weights.
   absl::Status CheckUnweighted() const {
     if (weights_.empty() && data_.is_false.empty()) return absl::OkStatus();
+    if (!data_.is_false.empty()) {
+      RETURN_IF_ERROR(
+          RefuseFlags("with known-false triples, which these forms do not mark", {"csv_output", "json_output"}));
+    }
     const char* option = flags_.gauss_newton  ? "--precondition=gauss-newton"
                          : options_.by_triple ? "--by_triple"
                          : sums_inverses()    ? "--sum_inverse"

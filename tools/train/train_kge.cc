@@ -249,6 +249,14 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   ASSIGN_OR_RETURN(options.shard_model, ShardsFromFlags(ShapeOf(model, *data.graph), options, gpu >= 0));
   ASSIGN_OR_RETURN(const bool synchronize, SyncNormsFromFlags(model, options, gpu >= 0));
   DescribeProcesses(model, synchronize, &options, &messages);
+  const std::vector<double>& valid_weights = data.graph->valid_weights;
+  if (!valid_weights.empty() &&
+      std::all_of(valid_weights.begin(), valid_weights.end(), [](double w) { return w == 0; })) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the weights of all ", valid_weights.size(),
+        " validation triples are 0, and there is no mean of their losses: give weights above 0, or triples "
+        "without a validation set"));
+  }
   if (data.graph->valid.empty()) {
     PrintWarning("there are no validation triples: the lowest training loss chooses the best model");
   }

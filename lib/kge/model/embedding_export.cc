@@ -90,6 +90,9 @@ absl::Status WriteTensors(absl::string_view path, const TrainedKge& model, Metad
   tensors.Set("entity_names", NamesToTensor(model.names.entities));
   tensors.Set("relation_names", NamesToTensor(model.names.relations));
   metadata["kind"] = EmbeddingsSchema().kind;
+  const KgeOptions& options = model.shape.options;
+  metadata["kge_model"] = std::string(kKgeModelNames.Name(options.model));
+  if (IsDistanceModel(options.model)) metadata["distance_norm"] = absl::StrCat(options.distance_norm);
   metadata["inverse_relations"] = model.names.inverse_relations ? "true" : "false";
   return WriteTensorFile(path, metadata, tensors);
 }
@@ -111,6 +114,9 @@ const Schema& EmbeddingsSchema() {
       },
       {
           {"inverse_relations", true, "`true`: relation R + r is the inverse of r"},
+          {"kge_model", false, "how rows make a score: `complex`, `transe` and so on, as train's `--kge_model`"},
+          {"distance_norm", false,
+           "`1` or `2`, of transe and rotate, whose scores are minus this norm of a difference"},
       }};
   return schema;
 }
