@@ -151,7 +151,7 @@ const Schema& TriplesSchema() {
   return schema;
 }
 
-// The same, of files that older programs must not read.
+// Returns the schema of files with weights or known-false triples, which older programs must not read.
 const Schema& WeightedSchema() {
   static const Schema& schema = *[] {
     auto* const with = new Schema(TriplesSchema());

@@ -37,17 +37,10 @@ absl::StatusOr<std::shared_ptr<const MdModel>> MdModel::Open(absl::Span<const st
 
 absl::Status MdModel::ReadCurvatureOf(const std::string& path, absl::Span<const std::string> names) {
   ASSIGN_OR_RETURN(Curvature curvature, ReadCurvature(path));
-  if (potentials_.size() == 1) RETURN_IF_ERROR(CheckCurvatureOf(curvature, potentials_[0], names[0]));
-  const auto of = std::find_if(potentials_.begin(), potentials_.end(),
-                               [&](const Potential& member) { return ModelDigest(member) == curvature.model; });
-  if (of == potentials_.end()) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": is of none of the ", potentials_.size(),
-                                                   " members of the committee: make one of a member with tracin "
-                                                   "--mode=curvature"));
-  }
-  RETURN_IF_ERROR(CheckCurvatureOf(curvature, *of, names[of - potentials_.begin()]));
+  ASSIGN_OR_RETURN(const size_t member, FindMemberOf(curvature, potentials_, names));
   curvature_ = std::make_unique<Curvature>(std::move(curvature));
-  formulas_ = std::make_unique<GradientFormulas>(*of, LossOptions(), TermWeights(), AngularMethod::kMoments);
+  formulas_ =
+      std::make_unique<GradientFormulas>(potentials_[member], LossOptions(), TermWeights(), AngularMethod::kMoments);
   return absl::OkStatus();
 }
 

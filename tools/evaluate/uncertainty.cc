@@ -49,18 +49,8 @@ absl::StatusOr<std::unique_ptr<Uncertainty>> Uncertainty::FromFlags(const Models
         absl::StrCat("--uncertainty_of=", FLAGS_uncertainty_of, ": expected energy, atoms, forces or all"));
   }
   ASSIGN_OR_RETURN(Curvature curvature, ReadCurvature(FLAGS_uncertainty));
-  size_t member = 0;
-  while (member < models.potentials.size() && ModelDigest(models.potentials[member]) != curvature.model) ++member;
-  if (member == models.potentials.size()) {
-    if (models.potentials.size() == 1) {
-      RETURN_IF_ERROR(CheckCurvatureOf(curvature, models.potentials[0], models.names[0]));
-    }
-    return absl::InvalidArgumentError(absl::StrCat(FLAGS_uncertainty, ": is of none of the ", models.potentials.size(),
-                                                   " members of the committee: make one of a member with tracin "
-                                                   "--mode=curvature"));
-  }
+  ASSIGN_OR_RETURN(const size_t member, FindMemberOf(curvature, models.potentials, models.names));
   const Potential& potential = models.potentials[member];
-  RETURN_IF_ERROR(CheckCurvatureOf(curvature, potential, models.names[member]));
   if (potential.shape.has_messages() && options.atoms) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--uncertainty_of=", FLAGS_uncertainty_of, ": ", models.names[member],

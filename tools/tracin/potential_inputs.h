@@ -17,7 +17,8 @@
 
 namespace rutile {
 
-// Reads structures, with the potential's descriptor if there is one.
+// Reads structures: if there is a potential, with its descriptor, and raw ones by the names that it learned from
+// (labels, config_key).
 absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, const std::optional<Potential>& potential,
                                     AtomicDataOptions options);
 

@@ -184,13 +184,14 @@ absl::Status StartFirstBatchProcess(const ToolRun& run, absl::string_view why) {
   const pid_t parent = ::getpid(), process = ::fork();
   if (process < 0) return ErrnoStatus(errno, absl::StrCat("cannot start ", path));
   if (process == 0) {
-    // It ends with its parent, whose affair signals are, and before it where memory is short.
+    // It ends with its parent, whose affair signals are, and before it where memory is short, if the kernel can be
+    // told.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
     ::setpgid(0, 0);
     IgnoreSignals();
     const int score = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (score >= 0 && ::write(score, "1000", 4) < 0) ::close(score);
+    [[maybe_unused]] const bool is_told = score >= 0 && ::write(score, "1000", 4) == 4;
     ::dup2(nothing, STDIN_FILENO);
     ::dup2(nothing, STDOUT_FILENO);
     ::dup2(pipe[1], STDERR_FILENO);

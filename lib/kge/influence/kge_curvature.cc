@@ -124,7 +124,7 @@ void KgeCurvature::AddTails(const std::vector<Query>& queries, double least_weig
     AddSquare(light, queries[q].v.data(), d, rest_tail_.data());
     rest_sum_ += light;
   }
-  // Of many queries the sum over v v^T is a product of matrices.
+  // The sum of v v^T over many queries is a product of matrices.
   std::vector<MatrixProducts<double>> products;
   for (int w = 0; w < NumWorkers(pool); ++w) products.emplace_back(FactorRounding::kNone);
   ForPieces(pool, n, NumPieces(n, 4 * NumWorkers(pool)), [&](int64_t begin, int64_t end, int worker) {

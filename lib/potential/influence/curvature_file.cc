@@ -147,6 +147,21 @@ absl::StatusOr<Curvature> ReadCurvature(absl::string_view path) {
   return curvature;
 }
 
+absl::StatusOr<size_t> FindMemberOf(const Curvature& curvature, absl::Span<const Potential> potentials,
+                                    absl::Span<const std::string> names) {
+  size_t member = 0;
+  if (potentials.size() > 1) {
+    while (member < potentials.size() && ModelDigest(potentials[member]) != curvature.model) ++member;
+  }
+  if (member == potentials.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(curvature.path, ": is of none of the ", member,
+                                                   " members of the committee: make one of a member with tracin "
+                                                   "--mode=curvature"));
+  }
+  RETURN_IF_ERROR(CheckCurvatureOf(curvature, potentials[member], names[member]));
+  return member;
+}
+
 absl::Status CheckCurvatureOf(const Curvature& curvature, const Potential& potential, absl::string_view model) {
   if (curvature.model != ModelDigest(potential)) {
     return absl::InvalidArgumentError(absl::StrCat(

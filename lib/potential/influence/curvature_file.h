@@ -7,6 +7,7 @@
 #ifndef RUTILE_LIB_POTENTIAL_INFLUENCE_CURVATURE_FILE_H_
 #define RUTILE_LIB_POTENTIAL_INFLUENCE_CURVATURE_FILE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "lib/network/row_products.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/tensorfile/schema.h"
@@ -48,6 +50,11 @@ absl::Status WriteCurvature(absl::string_view path, const Curvature& curvature);
 
 // Reads the file. NOT_FOUND, or INVALID_ARGUMENT naming file, tensor and rule.
 absl::StatusOr<Curvature> ReadCurvature(absl::string_view path);
+
+// Returns the number of the potential that the curvature is of, at its parameters. INVALID_ARGUMENT: it is of none of
+// them. names: of the potentials' files.
+absl::StatusOr<size_t> FindMemberOf(const Curvature& curvature, absl::Span<const Potential> potentials,
+                                    absl::Span<const std::string> names);
 
 // INVALID_ARGUMENT naming both files unless the curvature is that of the potential, at its parameters. model: the
 // potential's file, for the message.

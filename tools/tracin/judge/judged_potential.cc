@@ -16,13 +16,11 @@
 #include "lib/potential/influence/potential_products.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/potential/prediction/predict_data.h"
-#include "lib/structure/label_keys.h"
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/provenance.h"
 #include "lib/tensorfile/schema.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "tools/common/flags/data_sha256.h"
-#include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/tracin/judge/judged_run.h"
@@ -335,28 +333,16 @@ class JudgedPotential : public JudgedRun {
   TestLoss loss_;
 };
 
-absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, const Potential& potential) {
-  AtomicDataOptions options;
-  options.descriptor = potential.descriptor;
-  ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
-  TakeRecordedLabels(LabelKeysOf(potential.metadata), &options.reader);
-  if (const auto key = potential.metadata.find("config_key"); key != potential.metadata.end()) {
-    options.config_key = key->second;
-  }
-  options.num_threads = options.preload.num_threads = ThreadsFromFlags();
-  return AtomicData::Read(inputs, options);
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<JudgedRun>> OpenJudgedPotential(const std::string& model,
                                                                const std::vector<std::string>& train,
                                                                const std::vector<std::string>& test) {
   ASSIGN_OR_RETURN(const Potential potential, ReadPotential(model));
-  ASSIGN_OR_RETURN(AtomicData train_data, ReadData(train, potential));
+  ASSIGN_OR_RETURN(AtomicData train_data, ReadData(train, potential, AtomicDataOptions()));
   AtomicData test_data = train_data;
   if (!test.empty()) {
-    ASSIGN_OR_RETURN(test_data, ReadData(test, potential));
+    ASSIGN_OR_RETURN(test_data, ReadData(test, potential, AtomicDataOptions()));
   }
   Provenance provenance;
   for (const std::string& input : train) RETURN_IF_ERROR(provenance.AddInput(input));
