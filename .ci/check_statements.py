@@ -3,7 +3,7 @@
 
 Reads the table "What is the same". Its columns are the statement, the bound and the tests. A test is //package:name, as
 the BUILD file of the package has it, alone or as a further name of the package before it; a property of
-benchmarks/combine_settings.py; or a path. Prints what is missing and exits with status 1 if anything is.
+benchmarks/settings/combine_settings.py; or a path. Prints what is missing and exits with status 1 if anything is.
 """
 
 import pathlib
@@ -17,7 +17,7 @@ TITLE = "## What is the same, within which bound"
 def properties():
     """The names of the properties of combine_settings.py, in lower case."""
     names = set()
-    for path in (ROOT / "benchmarks").glob("*_properties.py"):
+    for path in (ROOT / "benchmarks" / "settings").glob("*_properties.py"):
         names |= {name.lower() for name in re.findall(r"^class (\w+)\(", path.read_text(), re.M)}
     return names
 

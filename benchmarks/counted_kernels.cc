@@ -23,7 +23,7 @@
 #include "lib/network/network_kernel.h"
 #include "lib/network/network_shape.h"
 #include "lib/ranking/rank_counts.h"
-#include "lib/ranking/score_sweep.h"
+#include "lib/ranking/scores/score_sweep.h"
 #include "lib/structure/structure.h"
 #include "lib/structure/structure_reader.h"
 

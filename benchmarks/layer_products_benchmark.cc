@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lib/base/random.h"
-#include "lib/matrix/bf16_products.h"
+#include "lib/matrix/bf16/bf16_products.h"
 #include "lib/matrix/dense_products.h"
 #include "lib/matrix/matrix_view.h"
 #include "lib/matrix/prepared_products.h"

@@ -25,7 +25,7 @@
 #include "lib/base/random.h"
 #include "lib/descriptor/files/featurizer.h"
 #include "lib/file/file.h"
-#include "lib/network/row_products.h"
+#include "lib/network/kernels/row_products.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/data/feature_source.h"
 #include "lib/potential/influence/gradient_reference.h"

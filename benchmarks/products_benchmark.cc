@@ -14,7 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/random.h"
-#include "lib/matrix/bf16_products.h"
+#include "lib/matrix/bf16/bf16_products.h"
 #include "lib/matrix/dense_products.h"
 #include "lib/matrix/matrix_view.h"
 #include "lib/profile/fma_peak.h"

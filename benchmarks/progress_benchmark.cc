@@ -10,7 +10,7 @@
 #include "lib/train/options/stop_rule.h"
 #include "lib/train/options/trainer_options.h"
 #include "lib/train/step_log.h"
-#include "tools/train/train_progress.h"
+#include "tools/train/report/train_progress.h"
 
 namespace rutile {
 namespace {

@@ -21,8 +21,8 @@
 #include "lib/base/random.h"
 #include "lib/machine/parallel_for.h"
 #include "lib/ranking/rank_counts.h"
-#include "lib/ranking/score_kernel.h"
-#include "lib/ranking/score_sweep.h"
+#include "lib/ranking/scores/score_kernel.h"
+#include "lib/ranking/scores/score_sweep.h"
 
 namespace rutile {
 namespace {

@@ -15,8 +15,8 @@
 #include "lib/graph/known_tails.h"
 #include "lib/graph/triple.h"
 #include "lib/ranking/entity_set.h"
-#include "lib/ranking/score_form.h"
-#include "lib/ranking/score_sweep.h"
+#include "lib/ranking/scores/score_form.h"
+#include "lib/ranking/scores/score_sweep.h"
 
 namespace rutile {
 namespace {

@@ -10,8 +10,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/graph/entity_types.h"
-#include "lib/ranking/score_form.h"
 #include "lib/ranking/scorer_testing.h"
+#include "lib/ranking/scores/score_form.h"
 
 namespace rutile {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "lib/base/logging.h"
 #include "lib/influence/dense_products_testing.h"
-#include "lib/influence/influence_file.h"
+#include "lib/influence/files/influence_file.h"
 #include "lib/influence/tracin.h"
 #include "lib/testing/damaged_file.h"
 

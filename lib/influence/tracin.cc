@@ -11,7 +11,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/file/sha256.h"
 #include "lib/influence/block_sums.h"
-#include "lib/influence/influence_state.h"
+#include "lib/influence/files/influence_state.h"
 #include "lib/influence/score_sums.h"
 #include "lib/influence/top_scores.h"
 #include "lib/influence/tracin_inputs.h"

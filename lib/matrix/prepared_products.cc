@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lib/base/logging.h"
-#include "lib/matrix/bf16_machines.h"
+#include "lib/matrix/bf16/bf16_machines.h"
 #include "lib/matrix/dense_products.h"
 
 namespace rutile {

@@ -17,7 +17,7 @@
 #include <optional>
 
 #include "lib/machine/aligned_buffer.h"
-#include "lib/matrix/bf16_products.h"
+#include "lib/matrix/bf16/bf16_products.h"
 #include "lib/matrix/matrix_view.h"
 
 namespace rutile {

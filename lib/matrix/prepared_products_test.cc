@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
-#include "lib/matrix/bf16_number.h"
-#include "lib/matrix/bf16_products.h"
+#include "lib/matrix/bf16/bf16_number.h"
+#include "lib/matrix/bf16/bf16_products.h"
 #include "lib/matrix/matrix_testing.h"
 #include "lib/matrix/matrix_view.h"
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/network/network_fused.h"
+#include "lib/network/kernels/network_fused.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

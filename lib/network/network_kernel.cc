@@ -6,7 +6,7 @@
 #include "lib/base/logging.h"
 #include "lib/base/round_up.h"
 #include "lib/machine/aligned_buffer.h"
-#include "lib/matrix/bf16_products.h"
+#include "lib/matrix/bf16/bf16_products.h"
 
 namespace rutile {
 namespace {

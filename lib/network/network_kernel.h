@@ -35,9 +35,9 @@
 #include "lib/machine/parallel_for.h"
 #include "lib/network/atom_kernel.h"
 #include "lib/network/kernel_plan.h"
-#include "lib/network/network_fused.h"
-#include "lib/network/network_fused_tangent.h"
-#include "lib/network/network_gemm.h"
+#include "lib/network/kernels/network_fused.h"
+#include "lib/network/kernels/network_fused_tangent.h"
+#include "lib/network/kernels/network_gemm.h"
 #include "lib/network/network_shape.h"
 
 namespace rutile {

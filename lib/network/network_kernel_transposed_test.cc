@@ -10,7 +10,7 @@
 #include "lib/machine/parallel_for.h"
 #include "lib/machine/simd.h"
 #include "lib/network/kernel_plan.h"
-#include "lib/network/network_fused.h"
+#include "lib/network/kernels/network_fused.h"
 #include "lib/network/network_kernel.h"
 #include "lib/network/network_kernel_testing.h"
 #include "lib/network/network_shape.h"

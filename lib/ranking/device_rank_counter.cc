@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
-#include "lib/ranking/score_form.h"
+#include "lib/ranking/scores/score_form.h"
 
 namespace rutile {
 

@@ -13,7 +13,7 @@
 #include "absl/types/span.h"
 #include "lib/ranking/gpu/counting_device.h"
 #include "lib/ranking/rank_counts.h"
-#include "lib/ranking/score_sweep.h"
+#include "lib/ranking/scores/score_sweep.h"
 
 namespace rutile {
 

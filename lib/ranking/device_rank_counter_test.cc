@@ -19,8 +19,8 @@
 #include "lib/ranking/gpu/cuda_counting_device.h"
 #include "lib/ranking/gpu/host_counting_device.h"
 #include "lib/ranking/rank_triples.h"
-#include "lib/ranking/score_kernel.h"
 #include "lib/ranking/scorer_testing.h"
+#include "lib/ranking/scores/score_kernel.h"
 
 namespace rutile {
 namespace {

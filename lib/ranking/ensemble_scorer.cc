@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
-#include "lib/ranking/score_form.h"
+#include "lib/ranking/scores/score_form.h"
 
 namespace rutile {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "lib/ranking/score_form.h"
-#include "lib/ranking/score_sweep.h"
+#include "lib/ranking/scores/score_form.h"
+#include "lib/ranking/scores/score_sweep.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

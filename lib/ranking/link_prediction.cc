@@ -13,7 +13,7 @@
 #include "lib/ranking/candidates.h"
 #include "lib/ranking/entity_set.h"
 #include "lib/ranking/rank_triples.h"
-#include "lib/ranking/score_sweep.h"
+#include "lib/ranking/scores/score_sweep.h"
 #include "lib/ranking/top_entities.h"
 #include "lib/trace/scope.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/ranking/score_form.h"
 #include "lib/ranking/scorer_testing.h"
+#include "lib/ranking/scores/score_form.h"
 
 namespace rutile {
 namespace {

@@ -12,10 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
-#include "lib/matrix/bf16_products.h"
+#include "lib/matrix/bf16/bf16_products.h"
 #include "lib/ranking/entity_set.h"
 #include "lib/ranking/rank_counts.h"
-#include "lib/ranking/score_kernel.h"
+#include "lib/ranking/scores/score_kernel.h"
 #include "lib/testing/for_each_target.h"
 
 namespace rutile {

@@ -8,10 +8,10 @@
 
 #include "lib/base/logging.h"
 #include "lib/ranking/entity_set.h"
-#include "lib/ranking/rounded_sweep.h"
-#include "lib/ranking/score_bounds.h"
-#include "lib/ranking/score_form.h"
-#include "lib/ranking/score_kernel.h"
+#include "lib/ranking/scores/rounded_sweep.h"
+#include "lib/ranking/scores/score_bounds.h"
+#include "lib/ranking/scores/score_form.h"
+#include "lib/ranking/scores/score_kernel.h"
 
 namespace rutile {
 namespace {

@@ -10,10 +10,10 @@
 
 #include "absl/types/span.h"
 #include "lib/machine/parallel_for.h"
-#include "lib/matrix/bf16_products.h"
+#include "lib/matrix/bf16/bf16_products.h"
 #include "lib/ranking/entity_set.h"
-#include "lib/ranking/rounded_sweep.h"
-#include "lib/ranking/score_sweep.h"
+#include "lib/ranking/scores/rounded_sweep.h"
+#include "lib/ranking/scores/score_sweep.h"
 
 namespace rutile {
 

@@ -11,9 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
-#include "lib/kge/layers/golden_conve_testing.h"
-#include "lib/matrix/bf16_products.h"
-#include "lib/ranking/score_kernel.h"
+#include "lib/kge/layers/conve/golden_conve_testing.h"
+#include "lib/matrix/bf16/bf16_products.h"
+#include "lib/ranking/scores/score_kernel.h"
 #include "lib/testing/for_each_target.h"
 
 namespace rutile {

@@ -16,8 +16,8 @@
 #include "lib/ranking/device_rank_counter.h"
 #include "lib/ranking/entity_set.h"
 #include "lib/ranking/rank_counts.h"
-#include "lib/ranking/score_form.h"
-#include "lib/ranking/score_sweep.h"
+#include "lib/ranking/scores/score_form.h"
+#include "lib/ranking/scores/score_sweep.h"
 #include "lib/ranking/sort_position.h"
 #include "lib/trace/scope.h"
 

@@ -12,8 +12,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/graph/known_tails.h"
-#include "lib/ranking/score_form.h"
 #include "lib/ranking/scorer_testing.h"
+#include "lib/ranking/scores/score_form.h"
 
 namespace rutile {
 namespace {

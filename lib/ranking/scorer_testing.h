@@ -12,7 +12,7 @@
 #include "lib/base/random.h"
 #include "lib/graph/knowledge_graph.h"
 #include "lib/ranking/kge_scorer.h"
-#include "lib/ranking/score_form.h"
+#include "lib/ranking/scores/score_form.h"
 
 namespace rutile {
 

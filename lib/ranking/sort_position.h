@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "lib/machine/parallel_for.h"
 #include "lib/ranking/rank_counts.h"
-#include "lib/ranking/score_sweep.h"
+#include "lib/ranking/scores/score_sweep.h"
 
 namespace rutile {
 

@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "lib/machine/parallel_for.h"
 #include "lib/ranking/entity_set.h"
-#include "lib/ranking/score_sweep.h"
+#include "lib/ranking/scores/score_sweep.h"
 
 namespace rutile {
 

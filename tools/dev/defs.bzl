@@ -77,7 +77,7 @@ def cc_fuzz_target(name, corpus, deps, **kwargs):
         **kwargs
     )
 
-def tool_tests(small = {}, medium = {}, large = {}, long = []):
+def tool_tests(small = {}, medium = {}, large = {}, long = [], folder = ""):
     """One shell test for each NAME.sh, which runs tools with the helpers of tools/common/tool_test.sh.
 
     Args:
@@ -85,6 +85,7 @@ def tool_tests(small = {}, medium = {}, large = {}, long = []):
       medium: the same for tests that take longer.
       large: the same for tests that take minutes.
       long: names of those that get a quarter of an hour, since they start tools many times.
+      folder: where the scripts are, if not beside the BUILD file; "tests/" is.
     """
     for size, tests in [("small", small), ("medium", medium), ("large", large)]:
         for name, data in tests.items():
@@ -92,7 +93,7 @@ def tool_tests(small = {}, medium = {}, large = {}, long = []):
                 name = name,
                 size = size,
                 timeout = "long" if name in long else None,
-                srcs = [name + ".sh"],
+                srcs = [folder + name + ".sh"],
                 data = data + ["//tools/common:tool_test.sh"],
             )
 

@@ -9,7 +9,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/file/file.h"
 #include "lib/file/input_files.h"
-#include "lib/influence/subsets_file.h"
+#include "lib/influence/files/subsets_file.h"
 #include "lib/mace/mace_model.h"
 #include "lib/potential/model/open_potentials.h"
 #include "lib/potential/model/pair_repulsion.h"

@@ -13,7 +13,7 @@
 #include "lib/file/file.h"
 #include "lib/file/input_files.h"
 #include "lib/graph/text/build_graph.h"
-#include "lib/graph/text/kg_format.h"
+#include "lib/graph/text/formats/kg_format.h"
 #include "lib/graph/triples_file.h"
 #include "tools/common/flags/output_flags.h"
 #include "tools/common/run/flag_domain.h"

@@ -13,7 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
 #include "lib/graph/knowledge_graph.h"
-#include "lib/graph/text/kg_format.h"
+#include "lib/graph/text/formats/kg_format.h"
 
 namespace rutile {
 namespace {

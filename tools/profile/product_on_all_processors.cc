@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lib/machine/parallel_for.h"
-#include "lib/matrix/bf16_products.h"
+#include "lib/matrix/bf16/bf16_products.h"
 #include "lib/matrix/dense_products.h"
 #include "lib/matrix/matrix_view.h"
 

@@ -1,7 +1,7 @@
 #include "tools/profile/product_on_all_processors.h"
 
 #include "gtest/gtest.h"
-#include "lib/matrix/bf16_products.h"
+#include "lib/matrix/bf16/bf16_products.h"
 #include "lib/matrix/dense_products.h"
 
 namespace rutile {

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "lib/influence/influence_file.h"
+#include "lib/influence/files/influence_file.h"
 #include "lib/task/gradient_products.h"
 #include "lib/task/parameter_slice.h"
 #include "lib/tensorfile/tensor_file.h"

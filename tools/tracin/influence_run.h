@@ -7,7 +7,7 @@
 #include "tools/common/run/run_tool.h"
 #include "tools/tracin/checkpoint_set.h"
 #include "tools/tracin/influence_domain.h"
-#include "tools/tracin/output_flags.h"
+#include "tools/tracin/outputs/output_flags.h"
 #include "tools/tracin/tracin_flags.h"
 
 namespace rutile {

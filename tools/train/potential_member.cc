@@ -5,15 +5,15 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/status_macros.h"
-#include "lib/potential/model/counted_labels.h"
-#include "lib/potential/model/scaling.h"
+#include "lib/potential/model/labels/counted_labels.h"
+#include "lib/potential/model/labels/scaling.h"
 #include "lib/task/torch/gradient_comparison.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/run_plan.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/train/init_flags.h"
 #include "tools/train/make_task.h"
-#include "tools/train/potential_outcome.h"
+#include "tools/train/report/potential_outcome.h"
 
 namespace rutile {
 namespace {

@@ -21,11 +21,11 @@
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/train/first_batch_process.h"
-#include "tools/train/outcome.h"
 #include "tools/train/replaced_runs.h"
-#include "tools/train/train_lines.h"
-#include "tools/train/train_plot.h"
-#include "tools/train/train_progress.h"
+#include "tools/train/report/outcome.h"
+#include "tools/train/report/train_lines.h"
+#include "tools/train/report/train_plot.h"
+#include "tools/train/report/train_progress.h"
 #include "tools/train/trainer_flags/checkpoint_flags.h"
 
 DEFINE_int32(committee, 1,

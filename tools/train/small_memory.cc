@@ -17,7 +17,7 @@
 
 #include "lib/base/version.h"
 #include "tools/common/run/start_script.h"
-#include "tools/train/features.h"
+#include "tools/train/data/features.h"
 
 namespace {
 

@@ -38,6 +38,7 @@
 #include "tools/common/run/flag_settings.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/train/config_record.h"
+#include "tools/train/data/training_subset.h"
 #include "tools/train/first_batch_process.h"
 #include "tools/train/flags/kge_flags.h"
 #include "tools/train/flags/memory_flags.h"
@@ -47,10 +48,9 @@
 #include "tools/train/init_flags.h"
 #include "tools/train/init_kge.h"
 #include "tools/train/libtorch.h"
+#include "tools/train/report/train_plot.h"
 #include "tools/train/run_member.h"
-#include "tools/train/train_plot.h"
 #include "tools/train/trainer_flags/trainer_flags.h"
-#include "tools/train/training_subset.h"
 
 namespace rutile {
 namespace {

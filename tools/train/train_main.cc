@@ -12,7 +12,7 @@
 #include "tools/common/flags/distinct_inputs.h"
 #include "tools/common/flags/text_triples.h"
 #include "tools/common/run/run_tool.h"
-#include "tools/train/features.h"
+#include "tools/train/data/features.h"
 #include "tools/train/flags/flags_of_other_programs.h"
 #include "tools/train/flags/operator_flags.h"
 #include "tools/train/libtorch.h"

@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "lib/graph/split_graph.h"
 #include "lib/graph/text/finding.h"
-#include "lib/graph/text/table_layout.h"
+#include "lib/graph/text/formats/table_layout.h"
 
 namespace rutile {
 
@@ -28,10 +28,10 @@ enum class TripleContent { kAuto, kNames, kIds };
 //   ASSIGN_OR_RETURN(const BuiltGraph built, BuildGraph(options));
 //   LOG(INFO) << built.graph.num_entities() << " entities, " << built.report.splits[2].leaked.count << " leaked";
 struct BuildGraphOptions {
-  std::vector<std::string> train, valid, test;  // files of triples (lib/graph/text/triple_reader.h)
+  std::vector<std::string> train, valid, test;  // files of triples (lib/graph/text/formats/triple_reader.h)
   std::vector<std::string> negatives;           // likewise of triples that are known to be false
-  // Files of ids (lib/graph/text/id_file.h). If "", ids are given in the order in which names first appear in train,
-  // valid, test (head before tail within a line), or, with sort_names, in the order of the names' bytes.
+  // Files of ids (lib/graph/text/formats/id_file.h). If "", ids are given in the order in which names first appear in
+  // train, valid, test (head before tail within a line), or, with sort_names, in the order of the names' bytes.
   std::string entity_to_id, relation_to_id;
   bool sort_names = false;
   std::string node_name_dict;  // labels (names for people) by id; needs entity_to_id

@@ -7,7 +7,7 @@
 
 #include "lib/base/status_macros.h"
 #include "lib/graph/entity_types.h"
-#include "lib/graph/text/id_file.h"
+#include "lib/graph/text/formats/id_file.h"
 
 namespace rutile {
 namespace {

@@ -9,8 +9,8 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/logging.h"
 #include "lib/graph/text/edge_map.h"
-#include "lib/graph/text/id_file.h"
-#include "lib/graph/text/triple_reader.h"
+#include "lib/graph/text/formats/id_file.h"
+#include "lib/graph/text/formats/triple_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);

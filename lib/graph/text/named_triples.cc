@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/graph/name_ids.h"
-#include "lib/graph/text/triple_reader.h"
+#include "lib/graph/text/formats/triple_reader.h"
 
 namespace rutile {
 namespace {

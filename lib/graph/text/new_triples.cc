@@ -9,7 +9,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/graph/name_ids.h"
 #include "lib/graph/text/edge_map.h"
-#include "lib/graph/text/triple_reader.h"
+#include "lib/graph/text/formats/triple_reader.h"
 #include "lib/graph/vocabulary.h"
 #include "lib/tensorfile/tensor_header.h"
 

@@ -1,5 +1,5 @@
-// ConvE's layers from embeddings to v(head, relation) on a device, forward and backward; lib/kge/layers/conve_layers.h
-// has the same for the CPU, and is the definition.
+// ConvE's layers from embeddings to v(head, relation) on a device, forward and backward;
+// lib/kge/layers/conve/conve_layers.h has the same for the CPU, and is the definition.
 //
 //   DeviceConveLayers<float, CudaBackend> layers(&backend, shape);  // if WhyNoDeviceConve says ""
 //   layers.Forward(parameters, batch, v);                           // v [B, d]
@@ -16,10 +16,10 @@
 #include <string>
 
 #include "lib/gpu/device_array-inl.h"
-#include "lib/kge/gpu/conve_image_slope_bodies-inl.h"
-#include "lib/kge/gpu/conve_map_bodies-inl.h"
-#include "lib/kge/gpu/conve_output_bodies-inl.h"
-#include "lib/kge/gpu/conve_statistics_bodies-inl.h"
+#include "lib/kge/gpu/bodies/conve_image_slope_bodies-inl.h"
+#include "lib/kge/gpu/bodies/conve_map_bodies-inl.h"
+#include "lib/kge/gpu/bodies/conve_output_bodies-inl.h"
+#include "lib/kge/gpu/bodies/conve_statistics_bodies-inl.h"
 #include "lib/kge/gpu/conve_view-inl.h"
 #include "lib/kge/gpu/kge_step_shape.h"
 #include "lib/matrix/gpu/device_products-inl.h"

@@ -1,6 +1,6 @@
 // Compares the device's layers of ConvE, run by the host, with those of the CPU, and with golden values.
 
-#include "lib/kge/layers/conve_layers.h"
+#include "lib/kge/layers/conve/conve_layers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@
 #include "lib/kge/gpu/conve_statistics.h"
 #include "lib/kge/layers/batch_rows.h"
 #include "lib/kge/layers/batch_statistics.h"
-#include "lib/kge/layers/golden_conve_testing.h"
+#include "lib/kge/layers/conve/golden_conve_testing.h"
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/model/kge_shape.h"

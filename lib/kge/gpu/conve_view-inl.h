@@ -9,7 +9,7 @@
 
 #include "lib/gpu/block.h"
 #include "lib/gpu/device_function.h"
-#include "lib/kge/gpu/dropout_bodies-inl.h"
+#include "lib/kge/gpu/bodies/dropout_bodies-inl.h"
 #include "lib/kge/gpu/kge_step_shape.h"
 
 namespace rutile {
@@ -183,7 +183,7 @@ struct ConveView {
   }
 };
 
-// The patches' statistics of a batch, from which those of bn1 follow (lib/kge/layers/conv_passes.h).
+// The patches' statistics of a batch, from which those of bn1 follow (lib/kge/layers/conve/conv_passes.h).
 struct PatchStatistics {
   double* mean;        // [K]
   double* covariance;  // [K, K]

@@ -10,8 +10,8 @@
 #include <cstdint>
 
 #include "lib/gpu/device_array-inl.h"
-#include "lib/kge/gpu/dropout_bodies-inl.h"
-#include "lib/kge/gpu/loss_bodies-inl.h"
+#include "lib/kge/gpu/bodies/dropout_bodies-inl.h"
+#include "lib/kge/gpu/bodies/loss_bodies-inl.h"
 #include "lib/matrix/gpu/device_products-inl.h"
 #include "lib/matrix/gpu/device_rounding.h"
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "lib/gpu/transfer_area-inl.h"
+#include "lib/kge/gpu/bodies/row_bodies-inl.h"
 #include "lib/kge/gpu/entity_losses-inl.h"
 #include "lib/kge/gpu/kge_step.h"
-#include "lib/kge/gpu/row_bodies-inl.h"
 
 namespace rutile {
 

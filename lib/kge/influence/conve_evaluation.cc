@@ -5,8 +5,8 @@
 
 #include "lib/base/logging.h"
 #include "lib/base/round_up.h"
-#include "lib/kge/layers/conv_example_passes.h"
-#include "lib/kge/layers/conve_image.h"
+#include "lib/kge/layers/conve/conv_example_passes.h"
+#include "lib/kge/layers/conve/conve_image.h"
 #include "lib/kge/layers/workspace.h"
 #include "lib/matrix/factor_rounding.h"
 

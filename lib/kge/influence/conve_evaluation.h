@@ -12,10 +12,10 @@
 
 #include "absl/types/span.h"
 #include "lib/kge/influence/kge_part_plan.h"
-#include "lib/kge/layers/amx_conve_backward.h"
-#include "lib/kge/layers/amx_conve_forward.h"
 #include "lib/kge/layers/batch_norm.h"
-#include "lib/kge/layers/conv_passes.h"
+#include "lib/kge/layers/conve/amx_conve_backward.h"
+#include "lib/kge/layers/conve/amx_conve_forward.h"
+#include "lib/kge/layers/conve/conv_passes.h"
 #include "lib/kge/model/kge_shape.h"
 #include "lib/machine/aligned_buffer.h"
 #include "lib/machine/parallel_for.h"

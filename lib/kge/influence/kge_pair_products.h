@@ -12,7 +12,7 @@
 #include "lib/kge/model/kge_shape.h"
 #include "lib/machine/aligned_buffer.h"
 #include "lib/machine/parallel_for.h"
-#include "lib/matrix/amx_split_products.h"
+#include "lib/matrix/bf16/amx_split_products.h"
 #include "lib/matrix/matrix_products.h"
 #include "lib/matrix/matrix_view.h"
 #include "lib/tensorfile/named_tensors.h"

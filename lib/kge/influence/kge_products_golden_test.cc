@@ -14,7 +14,7 @@
 #include "lib/kge/influence/kge_influence_options.h"
 #include "lib/kge/influence/kge_influence_reference.h"
 #include "lib/kge/influence/kge_products.h"
-#include "lib/kge/layers/golden_conve_testing.h"
+#include "lib/kge/layers/conve/golden_conve_testing.h"
 #include "lib/kge/model/kge_shape.h"
 #include "lib/task/gradient_products.h"
 #include "lib/task/parameter_slice.h"

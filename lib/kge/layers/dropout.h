@@ -18,7 +18,7 @@ template <typename T>
 void FillDropout(uint64_t seed, int64_t epoch, int64_t example, DropoutLayer layer, double rate, absl::Span<T> scale);
 
 // Returns what the masks above follow from, and those below for all entities of a batch: kernels of GPUs compute masks
-// themselves (lib/kge/gpu/dropout_bodies-inl.h).
+// themselves (lib/kge/gpu/bodies/dropout_bodies-inl.h).
 uint64_t DropoutKey(uint64_t seed, int64_t epoch, int64_t example, DropoutLayer layer);
 uint64_t CandidateDropoutKey(uint64_t seed, int64_t epoch, int64_t number);
 

@@ -13,7 +13,7 @@
 #include "absl/strings/strip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/kge/layers/golden_conve_testing.h"
+#include "lib/kge/layers/conve/golden_conve_testing.h"
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/training/model_scorer.h"
 #include "lib/ranking/kge_scorer.h"

@@ -8,7 +8,7 @@
 
 #include "lib/base/logging.h"
 #include "lib/kge/layers/batch_rows.h"
-#include "lib/kge/layers/conve_layers.h"
+#include "lib/kge/layers/conve/conve_layers.h"
 #include "lib/kge/layers/kge_shard.h"
 #include "lib/kge/layers/product_layers.h"
 #include "lib/kge/layers/workspace.h"

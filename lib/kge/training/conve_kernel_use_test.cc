@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
-#include "lib/kge/layers/golden_conve_testing.h"
+#include "lib/kge/layers/conve/golden_conve_testing.h"
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/training/conve_kernel.h"

@@ -15,7 +15,7 @@
 #include "gtest/gtest.h"
 #include "lib/kge/layers/batch_statistics.h"
 #include "lib/kge/layers/batch_sum.h"
-#include "lib/kge/layers/golden_conve_testing.h"
+#include "lib/kge/layers/conve/golden_conve_testing.h"
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/training/conve_kernel.h"

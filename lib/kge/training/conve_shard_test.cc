@@ -16,7 +16,7 @@
 #include "lib/distributed/communicator.h"
 #include "lib/distributed/thread_communicator.h"
 #include "lib/kge/layers/batch_statistics.h"
-#include "lib/kge/layers/golden_conve_testing.h"
+#include "lib/kge/layers/conve/golden_conve_testing.h"
 #include "lib/kge/layers/kge_shard.h"
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/model/kge_options.h"

@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
 #include "lib/machine/parallel_for.h"
-#include "lib/ranking/score_sweep.h"
+#include "lib/ranking/scores/score_sweep.h"
 
 namespace rutile {
 namespace {

@@ -114,8 +114,8 @@ HWY_AFTER_NAMESPACE();
 #include "lib/base/logging.h"
 #include "lib/base/round_up.h"
 #include "lib/kge/layers/workspace.h"
-#include "lib/ranking/distance_kernel.h"
-#include "lib/ranking/score_kernel.h"
+#include "lib/ranking/scores/distance_kernel.h"
+#include "lib/ranking/scores/score_kernel.h"
 
 namespace rutile {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "lib/kge/model/kge_options.h"
 #include "lib/machine/parallel_for.h"
-#include "lib/ranking/score_form.h"
+#include "lib/ranking/scores/score_form.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

@@ -7,7 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
-#include "lib/kge/layers/golden_conve_testing.h"
+#include "lib/kge/layers/conve/golden_conve_testing.h"
 #include "lib/kge/model/kge_labels.h"
 #include "lib/kge/training/entity_scores.h"
 #include "lib/matrix/factor_rounding.h"

@@ -22,7 +22,7 @@
 #include "lib/machine/parallel_for.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/matrix_products.h"
-#include "lib/ranking/score_form.h"
+#include "lib/ranking/scores/score_form.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/trace/scope.h"
 

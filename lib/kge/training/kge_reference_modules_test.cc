@@ -9,8 +9,8 @@
 
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
+#include "lib/kge/layers/conve/golden_conve_testing.h"
 #include "lib/kge/layers/dropout.h"
-#include "lib/kge/layers/golden_conve_testing.h"
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/training/kge_reference.h"
 #include "lib/task/precision.h"

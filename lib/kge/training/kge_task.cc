@@ -22,7 +22,7 @@
 #include "lib/kge/training/distinct_queries.h"
 #include "lib/kge/training/query_weights.h"
 #include "lib/ranking/device_rank_counter.h"
-#include "lib/ranking/score_sweep.h"
+#include "lib/ranking/scores/score_sweep.h"
 #include "lib/task/precision.h"
 #include "lib/tensorfile/tensor_of_doubles.h"
 #include "lib/trace/scope.h"

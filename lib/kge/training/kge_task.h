@@ -50,7 +50,7 @@
 #include "lib/matrix/factor_rounding.h"
 #include "lib/ranking/gpu/counting_device.h"
 #include "lib/ranking/rank_counts.h"
-#include "lib/ranking/score_sweep.h"
+#include "lib/ranking/scores/score_sweep.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/exchange.h"
 #include "lib/task/gradient_delivery.h"

@@ -8,11 +8,11 @@
 
 #include "lib/base/logging.h"
 #include "lib/base/round_up.h"
-#include "lib/kge/layers/conv_passes.h"
+#include "lib/kge/layers/conve/conv_passes.h"
 #include "lib/kge/layers/product_query.h"
 #include "lib/kge/training/distance_scores.h"
 #include "lib/machine/parallel_for.h"
-#include "lib/ranking/score_kernel.h"
+#include "lib/ranking/scores/score_kernel.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {

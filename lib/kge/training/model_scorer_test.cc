@@ -11,7 +11,7 @@
 
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
-#include "lib/kge/layers/golden_conve_testing.h"
+#include "lib/kge/layers/conve/golden_conve_testing.h"
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/training/kge_reference.h"
 #include "lib/ranking/rank_triples.h"

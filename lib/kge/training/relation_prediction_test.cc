@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/kge/layers/golden_conve_testing.h"
+#include "lib/kge/layers/conve/golden_conve_testing.h"
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/machine/parallel_for.h"

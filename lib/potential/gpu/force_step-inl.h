@@ -14,12 +14,12 @@
 
 #include "lib/gpu/device_array-inl.h"
 #include "lib/gpu/transfer_area-inl.h"
-#include "lib/potential/gpu/descriptor_bodies-inl.h"
+#include "lib/potential/gpu/bodies/descriptor_bodies-inl.h"
+#include "lib/potential/gpu/bodies/network_passes-inl.h"
+#include "lib/potential/gpu/bodies/step_bodies-inl.h"
 #include "lib/potential/gpu/descriptor_tables.h"
 #include "lib/potential/gpu/force_step.h"
-#include "lib/potential/gpu/network_passes-inl.h"
 #include "lib/potential/gpu/pair_slots_builder.h"
-#include "lib/potential/gpu/step_bodies-inl.h"
 
 namespace rutile {
 

@@ -29,7 +29,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lib/machine/parallel_for.h"
-#include "lib/network/row_products.h"
+#include "lib/network/kernels/row_products.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/influence/gradient_rows.h"
 #include "lib/potential/influence/output_rows.h"

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/network/row_products.h"
+#include "lib/network/kernels/row_products.h"
 #include "lib/task/projection_options.h"
 
 namespace rutile {

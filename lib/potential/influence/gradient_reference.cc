@@ -13,7 +13,7 @@
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/potential/data/geometry.h"
-#include "lib/potential/training/force_reference.h"
+#include "lib/potential/training/reference/force_reference.h"
 #include "lib/structure/cell.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 

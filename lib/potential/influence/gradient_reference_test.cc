@@ -7,7 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "lib/potential/influence/gradient_testing.h"
-#include "lib/potential/training/autograd_reference.h"
+#include "lib/potential/training/reference/autograd_reference.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 
 namespace rutile {

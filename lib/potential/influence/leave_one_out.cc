@@ -12,7 +12,7 @@
 #include "lib/matrix/dense_products.h"
 #include "lib/potential/influence/gauss_newton.h"
 #include "lib/potential/influence/output_rows.h"
-#include "lib/potential/model/learned_labels.h"
+#include "lib/potential/model/labels/learned_labels.h"
 
 namespace rutile {
 namespace {

@@ -22,7 +22,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "lib/network/row_products.h"
+#include "lib/network/kernels/row_products.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/influence/potential_products.h"
 #include "lib/potential/model/potential_file.h"

@@ -9,7 +9,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/machine/parallel_for.h"
 #include "lib/potential/influence/gauss_newton.h"
-#include "lib/potential/model/learned_labels.h"
+#include "lib/potential/model/labels/learned_labels.h"
 
 namespace rutile {
 namespace {

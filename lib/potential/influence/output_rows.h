@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "lib/network/row_products.h"
+#include "lib/network/kernels/row_products.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/influence/gradient_rows.h"
 

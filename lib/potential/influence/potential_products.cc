@@ -11,13 +11,13 @@
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/machine/parallel_for.h"
-#include "lib/network/row_products.h"
+#include "lib/network/kernels/row_products.h"
 #include "lib/potential/influence/gauss_newton.h"
 #include "lib/potential/influence/gradient_example.h"
 #include "lib/potential/influence/gradient_projection.h"
 #include "lib/potential/influence/gradient_rows.h"
 #include "lib/potential/influence/output_rows.h"
-#include "lib/potential/model/learned_labels.h"
+#include "lib/potential/model/labels/learned_labels.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {

@@ -12,7 +12,7 @@
 #include "lib/base/random.h"
 #include "lib/potential/influence/gradient_reference.h"
 #include "lib/potential/influence/gradient_testing.h"
-#include "lib/potential/model/learned_labels.h"
+#include "lib/potential/model/labels/learned_labels.h"
 
 namespace rutile {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "lib/potential/model/scaling.h"
+#include "lib/potential/model/labels/scaling.h"
 
 namespace rutile {
 

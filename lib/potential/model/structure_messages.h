@@ -15,7 +15,7 @@
 #include "lib/descriptor/moment_options.h"
 #include "lib/network/message_sums.h"
 #include "lib/network/network_shape.h"
-#include "lib/potential/model/scaling.h"
+#include "lib/potential/model/labels/scaling.h"
 
 namespace rutile {
 

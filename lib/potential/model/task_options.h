@@ -17,7 +17,7 @@
 #include "lib/base/settings.h"
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/network/network_shape.h"
-#include "lib/potential/model/scaling.h"
+#include "lib/potential/model/labels/scaling.h"
 #include "lib/potential/model/zbl_options.h"
 #include "lib/tensorfile/named_tensors.h"
 

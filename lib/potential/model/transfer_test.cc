@@ -13,7 +13,7 @@
 #include "lib/base/random.h"
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/network/network_shape.h"
-#include "lib/potential/model/scaling.h"
+#include "lib/potential/model/labels/scaling.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/testing/error_names.h"
 

@@ -16,7 +16,7 @@
 #include "lib/network/network_cost.h"
 #include "lib/network/network_kernel.h"
 #include "lib/potential/data/scattered_features.h"
-#include "lib/potential/model/learned_labels.h"
+#include "lib/potential/model/labels/learned_labels.h"
 #include "lib/potential/model/zbl_options.h"
 #include "lib/potential/training/batch_parts.h"
 #include "lib/task/batch_memory.h"

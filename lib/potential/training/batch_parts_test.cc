@@ -5,7 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/potential/model/scaling.h"
+#include "lib/potential/model/labels/scaling.h"
 
 namespace rutile {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "gtest/gtest.h"
 #include "lib/potential/gpu/force_step_testing.h"
-#include "lib/potential/model/learned_labels.h"
+#include "lib/potential/model/labels/learned_labels.h"
 #include "lib/potential/training/force_task.h"
 #include "lib/potential/training/mixed_labels_testing.h"
 

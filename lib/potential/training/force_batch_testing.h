@@ -18,9 +18,9 @@ struct ForceBatchOptions {
   double skin = 0;                 // Angstrom: pairs are listed to this much beyond the cutoff
 };
 
-// Returns a batch with all tensors of lib/potential/training/force_reference.h (`feature` only where needed), with
-// pairs by BruteForceNeighborList. All weights are 1, and all forces of structures that have forces and geometry are
-// sampled. Energies, forces and stress that a structure lacks are 0. CHECK-fails on an element that the descriptor
+// Returns a batch with all tensors of lib/potential/training/reference/force_reference.h (`feature` only where needed),
+// with pairs by BruteForceNeighborList. All weights are 1, and all forces of structures that have forces and geometry
+// are sampled. Energies, forces and stress that a structure lacks are 0. CHECK-fails on an element that the descriptor
 // lacks.
 NamedTensors MakeForceBatch(absl::Span<const Structure> structures, const ChebyshevOptions& descriptor,
                             const ForceBatchOptions& options = {});

@@ -8,7 +8,7 @@
 //   4  dL/d parameters = d/d parameters (t . q)   the network's tangent forward pass and its reverse
 // Structures are independent of each other, so each thread takes a few of them through all passes (structure_worker.h),
 // and threads synchronize once in a step. Structures that need energies alone skip 2 to 4.
-// lib/potential/training/force_reference.h defines the same with LibTorch.
+// lib/potential/training/reference/force_reference.h defines the same with LibTorch.
 
 #ifndef RUTILE_LIB_POTENTIAL_TRAINING_FORCE_KERNEL_H_
 #define RUTILE_LIB_POTENTIAL_TRAINING_FORCE_KERNEL_H_

@@ -11,7 +11,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/network/kernel_tuner.h"
 #include "lib/potential/gpu/force_step.h"
-#include "lib/potential/model/learned_labels.h"
+#include "lib/potential/model/labels/learned_labels.h"
 #include "lib/potential/model/zbl_options.h"
 #include "lib/potential/training/force_kernel.h"
 #include "lib/potential/training/geometry_cache.h"

@@ -7,7 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/potential/model/learned_labels.h"
+#include "lib/potential/model/labels/learned_labels.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/potential/model/transfer.h"
 #include "lib/potential/model/zbl_options.h"

@@ -1,7 +1,7 @@
 // Bodies that count the entities that score above a target, or as high, without storing scores.
 //
 // A score is one chain of fused multiply-adds over the dimensions in order, from 0, and then the bias is added: the
-// definition in lib/ranking/score_kernel.h. It therefore has the same bits here, there (where the CPU has fused
+// definition in lib/ranking/scores/score_kernel.h. It therefore has the same bits here, there (where the CPU has fused
 // multiply-adds), in a tile, and alone.
 
 #ifndef RUTILE_LIB_RANKING_GPU_COUNT_BODIES_INL_H_

@@ -3,7 +3,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
-#include "lib/graph/text/kg_format.h"
+#include "lib/graph/text/formats/kg_format.h"
 
 namespace rutile {
 

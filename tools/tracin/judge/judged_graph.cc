@@ -21,9 +21,9 @@
 #include "lib/kge/training/model_scorer.h"
 #include "lib/ranking/kge_scorer.h"
 #include "tools/common/flags/thread_flags.h"
+#include "tools/tracin/graphs/kge_data.h"
+#include "tools/tracin/graphs/kge_question.h"
 #include "tools/tracin/judge/judged_run.h"
-#include "tools/tracin/kge_data.h"
-#include "tools/tracin/kge_question.h"
 
 namespace rutile {
 namespace {

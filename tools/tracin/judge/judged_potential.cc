@@ -24,8 +24,8 @@
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/tracin/judge/judged_run.h"
-#include "tools/tracin/potential_flags.h"
-#include "tools/tracin/potential_inputs.h"
+#include "tools/tracin/potentials/potential_flags.h"
+#include "tools/tracin/potentials/potential_inputs.h"
 
 namespace rutile {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "lib/influence/influence_file.h"
-#include "lib/influence/subsets_file.h"
+#include "lib/influence/files/influence_file.h"
+#include "lib/influence/files/subsets_file.h"
 
 namespace rutile {
 

@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/influence/influence_file.h"
-#include "lib/influence/subsets_file.h"
+#include "lib/influence/files/influence_file.h"
+#include "lib/influence/files/subsets_file.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/tracin/judge/judge_flags.h"
 #include "tools/tracin/judge/judged_run.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/influence/influence_file.h"
-#include "lib/influence/subsets_file.h"
+#include "lib/influence/files/influence_file.h"
+#include "lib/influence/files/subsets_file.h"
 #include "tools/tracin/judge/judged_run.h"
 #include "tools/tracin/judge/outcomes.h"
 

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "lib/influence/subsets_file.h"
+#include "lib/influence/files/subsets_file.h"
 
 namespace rutile {
 

@@ -1,0 +1,29 @@
+// Scales the moments of many-body potentials so that they stay moments: what belongs to one vector has one scale.
+
+#ifndef RUTILE_LIB_POTENTIAL_MODEL_LABELS_MOMENT_SCALING_H_
+#define RUTILE_LIB_POTENTIAL_MODEL_LABELS_MOMENT_SCALING_H_
+
+#include "lib/descriptor/moment_options.h"
+#include "lib/potential/model/labels/scaling.h"
+
+namespace rutile {
+
+// Replaces the scaling of features that FeatureStatistics found by one that commutes with rotations. Means are 0, and
+// the scale of radial function n (from 1) and degree l is 1 / (n root of the mean square) over all moments of this
+// degree around the same central species; for kind kNone it is 1. The scale is 0 for neighbors of a species that no
+// training atom of the central species has, so that they count nothing.
+//
+// The factor 1/n makes potentials smooth between the data: radial functions that oscillate fast take larger
+// coefficients, which training reaches later. Such priors are common in atomic cluster expansions (W. C. Witt et al.,
+// J. Chem. Phys. 159, 164101 (2023), sec. II D).
+//
+// range: left as it is for l = 0, which are densities of neighbors; unlimited for the others, as they change with the
+// axes. Both have the descriptor's species and features.
+void ScaleMoments(const MomentOptions& options, FeatureScalingKind kind, FeatureScaling* scaling, FeatureRange* range);
+
+// True if no atom of species `center` had neighbors of species `neighbor` in training.
+bool IsUnseenPair(const MomentOptions& options, const FeatureScaling& scaling, int center, int neighbor);
+
+}  // namespace rutile
+
+#endif  // RUTILE_LIB_POTENTIAL_MODEL_LABELS_MOMENT_SCALING_H_

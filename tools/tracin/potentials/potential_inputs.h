@@ -1,0 +1,38 @@
+// Reads and checks what influence on a potential is computed from.
+
+#ifndef RUTILE_TOOLS_TRACIN_POTENTIALS_POTENTIAL_INPUTS_H_
+#define RUTILE_TOOLS_TRACIN_POTENTIALS_POTENTIAL_INPUTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lib/potential/data/atomic_data.h"
+#include "lib/potential/data/atomic_inputs.h"
+#include "lib/potential/model/potential_file.h"
+
+namespace rutile {
+
+// Reads structures: if there is a potential, with its descriptor, and raw ones by the names that it learned from
+// (labels, config_key).
+absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, const std::optional<Potential>& potential,
+                                    AtomicDataOptions options);
+
+// Hashes the numbers of the structures that train beside the hash of their files (DataSha256).
+std::string StructureExamplesSha256(const std::string& data_sha256, absl::Span<const int64_t> examples);
+
+// Models given instead of checkpoints may differ in their parameters only. INVALID_ARGUMENT naming the first that
+// differs from `potential` in more.
+absl::Status CheckSameModels(const std::vector<std::string>& paths, const Potential& potential);
+
+// Compares the label keys that prepared files record with those that the model records. INVALID_ARGUMENT if both record
+// keys and they differ; warns if one of them records none.
+absl::Status CheckRecordedLabels(const Potential& potential, const AtomicData& train, const AtomicData& test);
+
+}  // namespace rutile
+
+#endif  // RUTILE_TOOLS_TRACIN_POTENTIALS_POTENTIAL_INPUTS_H_

@@ -1,0 +1,206 @@
+#include "tools/tracin/potentials/potential_weights.h"
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lib/base/status_macros.h"
+#include "lib/potential/data/config_weights.h"
+#include "tools/common/flags/structure_flags.h"
+#include "tools/common/run/given_flags.h"
+#include "tools/common/run/run_tool.h"
+
+namespace rutile {
+namespace {
+
+// An option of the run's task, "" where it has its default.
+std::string OptionOf(const CheckpointSummary& checkpoint, const std::string& name) {
+  const auto found = checkpoint.task.find(name);
+  return found == checkpoint.task.end() ? "" : found->second;
+}
+
+// INVALID_ARGUMENT unless all checkpoints have the option as the first one has it.
+absl::Status CheckSameOption(const CheckpointSet& checkpoint_set, const std::string& name, const char* of_what) {
+  const CheckpointSummary& first = checkpoint_set.checkpoints[0];
+  for (const CheckpointSummary& checkpoint : checkpoint_set.checkpoints) {
+    if (OptionOf(checkpoint, name) == OptionOf(first, name)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        checkpoint.path, ": its run went on with --", name, "=", OptionOf(checkpoint, name), ", but ", first.path,
+        " had --", name, "=", OptionOf(first, name), ": give checkpoints with the same ", of_what));
+  }
+  return absl::OkStatus();
+}
+
+size_t NumTerms(const LossOptions& loss) { return 1 + (loss.force_weight > 0) + (loss.stress_weight > 0); }
+
+// Selects from [energy, force, stress] the terms that exist under the loss; energy always does.
+std::vector<double> TermsOf(const LossOptions& loss, const std::array<double, 3>& by_quantity) {
+  std::vector<double> terms = {by_quantity[0]};
+  if (loss.force_weight > 0) terms.push_back(by_quantity[1]);
+  if (loss.stress_weight > 0) terms.push_back(by_quantity[2]);
+  return terms;
+}
+
+// How many values of energy, force and stress the examples have, by the structures' weights, as training counts them.
+std::array<double, 3> CountValues(const AtomicData& train, absl::Span<const int64_t> examples) {
+  std::array<double, 3> counts = {};
+  for (const int64_t s : examples) {
+    if (train.has_energy(s)) counts[0] += train.weight(s);
+    counts[1] += train.weight(s) * static_cast<double>(train.force(s).size());
+    if (train.has_stress(s)) counts[2] += 9 * train.weight(s);
+  }
+  return counts;
+}
+
+// True if an epoch of the run learned from other values than those of each example once.
+bool LearnsFromAPart(const CheckpointSummary& checkpoint, const LossOptions& loss) {
+  if (loss.force_weight > 0 && !OptionOf(checkpoint, "force_fraction").empty()) return true;
+  return checkpoint.config.count("limit_train_batches") > 0 || checkpoint.config.count("sampling_policy") > 0;
+}
+
+// Multiplies the weights of sums over an epoch so that they become weights of sums over all values.
+absl::Status CountAll(const CheckpointSummary& checkpoint, const LossOptions& loss, const std::vector<double>& all,
+                      std::vector<double>* weights) {
+  if (checkpoint.loss_count.size() != weights->size()) {
+    if (!LearnsFromAPart(checkpoint, loss)) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(checkpoint.path,
+                     ": an epoch of the run learned from a part of the data (--force_fraction or "
+                     "--limit_train_batches), and the checkpoint, of an older version, does not say how large it was: "
+                     "give --term_weights"));
+  }
+  for (size_t t = 0; t < weights->size(); ++t) {
+    if (!(all[t] > 0)) continue;
+    double share = checkpoint.loss_count[t] / all[t];
+    if (std::abs(share - 1) < 1e-9) continue;  // sums in another order
+    // The share of the sample is in its count once more, and under a root in the loss.
+    const bool scaled = t == 1 && loss.force_weight > 0 && loss.force_scale_unbiased;
+    if (scaled && loss.kind == LossKind::kRmse) share = std::pow(share, 0.75);
+    (*weights)[t] *= share;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CheckpointLoss> LossAt(const CheckpointSummary& checkpoint, const std::vector<double>& given) {
+  CheckpointLoss at;
+  absl::StatusOr<LossOptions> trained = LossOfConfig(checkpoint.task);
+  if (!trained.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(checkpoint.path, ": config: ", trained.status().message()));
+  }
+  at.loss = *trained;
+  if (!given.empty()) return at;
+  at.weights = checkpoint.loss_weight;
+  if (at.weights.size() != NumTerms(at.loss)) {
+    return absl::InvalidArgumentError(absl::StrCat(checkpoint.path, ": has ", at.weights.size(),
+                                                   " weights of terms of the loss, expected ", NumTerms(at.loss)));
+  }
+  if (*std::max_element(at.weights.begin(), at.weights.end()) == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(checkpoint.path,
+                     ": is from within the first epoch, or the first since its run went on with another loss or other "
+                     "data, before anything is known of what errors count: leave it out, or give --term_weights"));
+  }
+  return at;
+}
+
+// Scores count each example once. A run that drew some more often did not.
+absl::Status CheckSampling(const TracinFlags& flags, const CheckpointSummary& checkpoint) {
+  const auto policy = checkpoint.config.find("sampling_policy");
+  if (policy == checkpoint.config.end() || policy->second == "uniform") return absl::OkStatus();
+  return WarnOrRefuse(flags, absl::StrCat(checkpoint.path, ": its run drew structures with --sampling_policy=",
+                                          policy->second, ", some more often than others; in scores each counts once"));
+}
+
+}  // namespace
+
+absl::StatusOr<AtomicDataOptions> WeightsOfRun(const CheckpointSet* checkpoint_set) {
+  AtomicDataOptions options;
+  if (checkpoint_set == nullptr || checkpoint_set->are_models()) return options;
+  for (const char* name : {"config_weights", "weight_key"}) {
+    RETURN_IF_ERROR(CheckSameOption(*checkpoint_set, name, "weights of structures"));
+  }
+  const CheckpointSummary& first = checkpoint_set->checkpoints[0];
+  ASSIGN_OR_RETURN(options.config_weights, ParseConfigWeights(OptionOf(first, "config_weights")));
+  options.weight_key = OptionOf(first, "weight_key");
+  return options;
+}
+
+absl::Status TakeLabelFlagsOfRun(const TracinFlags& flags, const CheckpointSet* checkpoint_set) {
+  if (checkpoint_set == nullptr || checkpoint_set->are_models()) return absl::OkStatus();
+  for (const std::string& name : StructureReaderFlagNames()) {
+    RETURN_IF_ERROR(CheckSameOption(*checkpoint_set, name, "labels"));
+    const CheckpointSummary& first = checkpoint_set->checkpoints[0];
+    const std::string then = OptionOf(first, name);
+    if (!FlagGiven(name.c_str())) {
+      if (!then.empty()) gflags::SetCommandLineOptionWithMode(name.c_str(), then.c_str(), gflags::SET_FLAGS_DEFAULT);
+      continue;
+    }
+    const std::string now = gflags::GetCommandLineFlagInfoOrDie(name.c_str()).current_value;
+    if (now == then) continue;
+    const std::string what = absl::StrCat("--", name, "=", now, ": the run of ", first.path, " learned from labels of ",
+                                          then.empty() ? "the default" : absl::StrCat("--", name, "=", then));
+    if (then.empty()) {
+      RETURN_IF_ERROR(WarnOrRefuse(flags, what));
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat(what, ": leave it out"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<CheckpointLoss>> LossesOfRun(const TracinFlags& flags, const CheckpointSet& checkpoint_set,
+                                                        const std::vector<double>& given, const AtomicData& train,
+                                                        absl::Span<const int64_t> examples) {
+  std::vector<CheckpointLoss> losses(checkpoint_set.size());
+  const std::array<double, 3> counts = CountValues(train, examples);
+  for (size_t p = 0; p < checkpoint_set.size(); ++p) {
+    CheckpointLoss& at = losses[p];
+    if (checkpoint_set.are_models()) {
+      if (given.empty()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(checkpoint_set.paths[p],
+                         ": a model file does not say what its errors counted in training: give --term_weights, as in "
+                         "1,0.1 for energy and force"));
+      }
+      at.loss.kind = LossKind::kMse;
+    } else {
+      ASSIGN_OR_RETURN(at, LossAt(checkpoint_set.checkpoints[p], given));
+    }
+    if (!given.empty()) {
+      at.loss.energy_weight = given[0];
+      at.loss.force_weight = given.size() > 1 ? given[1] : 0;
+      at.loss.stress_weight = given.size() > 2 ? given[2] : 0;
+      at.weights = TermsOf(at.loss, {at.loss.energy_weight, at.loss.force_weight, at.loss.stress_weight});
+      continue;
+    }
+    for (double& weight : at.weights) weight *= static_cast<double>(examples.size());
+    RETURN_IF_ERROR(CountAll(checkpoint_set.checkpoints[p], at.loss, TermsOf(at.loss, counts), &at.weights));
+  }
+  if (!checkpoint_set.are_models()) RETURN_IF_ERROR(CheckSampling(flags, checkpoint_set.checkpoints[0]));
+  return losses;
+}
+
+LossOptions TermsOfAll(absl::Span<const CheckpointLoss> losses) {
+  LossOptions all = losses.empty() ? LossOptions() : losses[0].loss;
+  for (const CheckpointLoss& at : losses) {
+    all.force_weight = std::max(all.force_weight, at.loss.force_weight);
+    all.stress_weight = std::max(all.stress_weight, at.loss.stress_weight);
+  }
+  return all;
+}
+
+std::string LossNames(absl::Span<const CheckpointLoss> losses) {
+  std::vector<std::string> names;
+  for (const CheckpointLoss& at : losses) {
+    const std::string name(kLossNames.Name(at.loss.kind));
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return absl::StrJoin(names, ",");
+}
+
+}  // namespace rutile

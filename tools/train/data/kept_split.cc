@@ -1,0 +1,104 @@
+#include "tools/train/data/kept_split.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
+#include "lib/file/file.h"
+#include "lib/potential/data/structure_list.h"
+#include "lib/train/files/checkpoint.h"
+#include "lib/train/files/run_directory.h"
+#include "tools/common/run/run_tool.h"
+
+namespace rutile {
+namespace {
+
+bool GoesOn(const std::string& directory, const TrainerOptions& options) {
+  if (options.mode != RunMode::kResume && options.mode != RunMode::kResumeOrNew) return false;
+  return !options.resume_from.empty() || RunDirectory(directory).HasCheckpoint();
+}
+
+bool MayHaveOtherData(const TrainerOptions& options) {
+  return std::any_of(options.overrides.begin(), options.overrides.end(),
+                     [](const std::string& name) { return name == "data" || name == "all"; });
+}
+
+// True if the run went on with other data once before, so that its sets are not those that would be drawn. The trainer
+// reads the checkpoint again and says what is wrong with it.
+bool WentOn(const std::string& directory, const TrainerOptions& options) {
+  const RunDirectory run(directory);
+  const std::string path = !options.resume_from.empty()   ? options.resume_from
+                           : FileExists(run.checkpoint()) ? run.checkpoint()
+                                                          : run.previous();
+  const absl::StatusOr<std::string> changes = ReadCheckpointChanges(path);
+  return changes.ok() && WentOnWithOtherData(*changes);
+}
+
+// Returns the run of "run/checkpoints/last.safetensors".
+std::string RunOf(const std::string& checkpoint) {
+  std::string directory = checkpoint;
+  for (int level = 0; level < 2; ++level) {
+    const size_t slash = directory.rfind('/');
+    if (slash == std::string::npos) return level == 0 ? ".." : ".";
+    directory.resize(slash);
+  }
+  return directory;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<Split>> KeptSplit(const std::string& directory, const TrainerOptions& options,
+                                               const AtomicData& data) {
+  if (!GoesOn(directory, options)) return std::nullopt;
+  const bool may_be_other = MayHaveOtherData(options);
+  if (!may_be_other && !WentOn(directory, options)) return std::nullopt;
+  const std::string run = options.resume_from.empty() ? directory : RunOf(options.resume_from);
+  const std::array<const char*, 3> names = {"train", "validation", "test"};
+  std::map<std::string, int> set_of_hash;
+  std::map<std::pair<int64_t, std::string>, int> set_of_both;  // copies may be in several sets
+  for (int set = 0; set < 3; ++set) {
+    const std::string path = absl::StrCat(run, "/", names[set], "_frames.txt");
+    StructureList list;
+    if (FileExists(path)) {
+      ASSIGN_OR_RETURN(list, ReadStructureList(path));
+    }
+    if (set == 0 && !list.has_hashes()) {
+      if (!may_be_other) return std::nullopt;
+      PrintWarning(absl::StrCat(path,
+                                " does not say which structures the run trained on: those of its test and "
+                                "validation sets are drawn anew, and may be among them"));
+      return std::nullopt;
+    }
+    for (size_t i = 0; i < list.numbers.size(); ++i) {
+      set_of_hash.emplace(list.hashes[i], set);
+      // Under --overfit_batches the same structures train and validate.
+      if (!set_of_both.emplace(std::make_pair(list.numbers[i], list.hashes[i]), set).second) return std::nullopt;
+    }
+  }
+  Split kept;
+  std::array<std::vector<int64_t>*, 3> sets = {&kept.train, &kept.validation, &kept.test};
+  for (int64_t s = 0; s < data.num_structures(); ++s) {
+    const std::string hash = data.HashOfNumber(data.number(s));
+    const auto both = set_of_both.find({data.number(s), hash});
+    const auto found = set_of_hash.find(hash);
+    if (both != set_of_both.end()) {
+      sets[both->second]->push_back(s);
+    } else if (found != set_of_hash.end()) {
+      sets[found->second]->push_back(s);
+    }
+  }
+  const size_t known = kept.train.size() + kept.validation.size() + kept.test.size();
+  // Of data that may not be other ones nothing is left to be drawn, or the trainer refuses them.
+  if (!may_be_other && static_cast<int64_t>(known) != data.num_structures()) return std::nullopt;
+  PrintMessage(absl::StrCat(known, " structures are known to ", run, " and stay in their sets: ", kept.train.size(),
+                            " train, ", kept.validation.size(), " validate, ", kept.test.size(), " test; ",
+                            data.num_structures() - static_cast<int64_t>(known), " others are drawn for the sets"));
+  return kept;
+}
+
+}  // namespace rutile
