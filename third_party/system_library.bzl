@@ -15,7 +15,7 @@ cc_library(
 """
 
 def _pkg_config(ctx, module, what):
-    result = ctx.execute(["pkg-config", what, module])
+    result = ctx.execute(["pkg-config", what] + module.split(" "))
     if result.return_code != 0:
         fail("pkg-config knows no %s: install the Debian package %s (tools/bootstrap.sh installs all), " % (module, ctx.attr.package) +
              "or set PKG_CONFIG_PATH to the folder of its %s.pc (docs/install.md)" % module)
@@ -60,7 +60,7 @@ pkg_config_repository = repository_rule(
     attrs = {
         "extra_linkopts": attr.string_list(),
         "headers": attr.string_list(doc = "what the library has in a directory of headers: directories, and files by their names"),
-        "modules": attr.string_dict(doc = "Bazel target name -> pkg-config module", mandatory = True),
+        "modules": attr.string_dict(doc = "Bazel target name -> pkg-config module, or several with blanks between", mandatory = True),
         "package": attr.string(doc = "Debian package that holds them, for the error message", mandatory = True),
     },
     environ = ["PKG_CONFIG_PATH"],

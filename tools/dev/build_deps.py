@@ -4,10 +4,11 @@
 gcc builds accept an include that the target does not name, and clang's layering_check finds it half an hour later. This
 check takes a second. It prints "BUILD:line: what is wrong" and exits 1 if
 
-  a target includes a header of a library that is not in its deps, or has a library in its deps that it does not include;
+  a target includes a header of a library that is not in its deps, or has a library in its deps that it does not include
+  (tests leave out what the rest of their deps bring, but for libraries of their own package);
   a library includes a private header (one in srcs) of another library, or a test one of another package;
   a source or header of a package is in no target;
-  a library of lib/ with sources is in the deps of no test;
+  no test includes a header of a library of lib/ with sources;
   a program that must start fast (WITHOUT_LIBTORCH) reaches LibTorch through deps;
   packages include each other in a circle, or one that they may not see (SEAM).
 
@@ -25,11 +26,7 @@ import sys
 
 # Headers of other projects: prefix of the include, label. The first that fits counts.
 EXTERNAL = [
-    ("absl/base/", "@absl//:base"), ("absl/cleanup/", "@absl//:cleanup"), ("absl/container/flat_", "@absl//:flat_hash_map"),
-    ("absl/container/inlined_vector", "@absl//:inlined_vector"), ("absl/hash/", "@absl//:flat_hash_map"),
-    ("absl/status/statusor", "@absl//:statusor"), ("absl/status/", "@absl//:status"),
-    ("absl/strings/str_format", "@absl//:str_format"), ("absl/strings/", "@absl//:strings"),
-    ("absl/synchronization/", "@absl//:synchronization"), ("absl/time/", "@absl//:time"), ("absl/types/span", "@absl//:span"),
+    ("absl/", "@absl"),
     ("gflags/", "@gflags"), ("glog/", "@glog"), ("gmock/", "@googletest//:gmock"), ("gtest/", "@googletest//:gmock"),
     ("benchmark/", "@benchmark//:benchmark_main"), ("hwy/", "@highway//:hwy"), ("nlohmann/", "@nlohmann_json//:json"),
     ("c10/util/Logging", None),  # lib/base/logging.h includes it only for targets that have LibTorch anyway
@@ -44,17 +41,27 @@ IMPLIED = {"cc_tests": {"@googletest//:gtest_main", "@googletest//:gmock"}, "cc_
 SEAM = ["lib/potential", "lib/kge", "lib/train", "lib/influence"]
 WITHOUT_LIBTORCH = ["cache-neighbors", "evaluate", "featurize", "profile", "tracin"]
 TESTS = ["cc_tests", "cc_fuzz_target"]  # see private headers of their package
-LIBRARIES = ["cc_library", "cuda_library"]
+LIBRARIES = ["cc_library", "package_library", "cuda_library"]
 RULES = TESTS + LIBRARIES + ["cc_binary", "cc_benchmarks"]
+# What package_library leaves out by name (defs.bzl).
+OF_OTHER_TARGETS = ["**/*_test.cc", "**/*_testing.cc", "**/*_testing.h", "**/*_fuzz.cc", "**/*_main.cc", "**/*_benchmark.cc"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 
 
 class Target:
     """A cc_* rule of a BUILD file, or a call of one of our macros."""
 
-    def __init__(self, package, rule, args, line, block):
+    def __init__(self, package, rule, args, line, block, inside):
+        """inside: names of the files of the package, also those in folders without a BUILD file."""
         self.package, self.rule, self.line, self.block = package, rule, line, block
-        sources = [args["name"]] if rule == "cc_fuzz_target" else args.get("names", []) + args.get("medium", []) + args.get("large", [])
+        listed = args.get("medium", []) + args.get("large", [])
+        if rule == "cc_tests" and "names" not in args:
+            others = {n + ".cc" for n in args.get("exclude", []) + listed}
+            args["names"] = [f[:-len(".cc")] for f in inside if f.endswith("_test.cc") and f not in others]
+        if rule == "package_library":
+            left_out = args.get("hdrs", []) + args.get("exclude", []) + OF_OTHER_TARGETS
+            args["srcs"] = [f for f in inside if f.endswith((".h", ".cc")) and not any(matches(f, p) for p in left_out)]
+        sources = [args["name"]] if rule == "cc_fuzz_target" else args.get("names", []) + listed
         self.name = args.get("name") or "%s(%s ...)" % (rule, sources[0])
         self.label = "//%s:%s" % (package, self.name)
         self.is_library = rule in LIBRARIES
@@ -70,6 +77,12 @@ class Target:
 
     def complain(self, message):
         self.problems.append("%s/BUILD:%d: %s: %s" % (self.package, self.line, self.name, message))
+
+
+def matches(name, pattern):
+    """Whether Bazel's glob of the pattern has this file."""
+    regex = re.escape(pattern).replace(r"\*\*/", "(?:.*/)?").replace(r"\*", "[^/]*")
+    return re.fullmatch(regex, name) is not None
 
 
 def normal(label, package):
@@ -94,13 +107,13 @@ def read(path):
         return file.read()
 
 
-def read_targets(package):
+def read_targets(package, inside):
     """The targets of a BUILD file. Each call of a rule is Python by itself."""
     text = read(os.path.join(package, "BUILD"))
     targets = []
     for match in re.finditer(r"^(%s)\(\n(?:.*\n)*?\)\n" % "|".join(RULES), text, re.M):
         args = eval(match.group(0), {match.group(1): dict, "select": lambda _: [], "glob": lambda _: []})  # pylint: disable=eval-used
-        targets.append(Target(package, match.group(1), args, text.count("\n", 0, match.start()) + 1, match.group(0)))
+        targets.append(Target(package, match.group(1), args, text.count("\n", 0, match.start()) + 1, match.group(0), inside))
     return targets
 
 
@@ -133,18 +146,39 @@ def check_may_see(target, file, include, home):
         target.complain("%s includes %s: the domains and the trainer meet in tools/ alone" % (file, include))
 
 
-def check_deps(target):
-    for label in sorted(target.needed - target.deps):
+def brought(labels, by_label):
+    """Labels of all that these use, directly or not."""
+    seen, rest = set(), [d for label in labels if label in by_label for d in by_label[label].deps]
+    while rest:
+        label = rest.pop()
+        if label not in seen:
+            seen.add(label)
+            rest += by_label[label].deps if label in by_label else []
+    return seen
+
+
+def wanted_deps(target, by_label):
+    """What deps should name: what is included. layering_check is off in tests, so that theirs leave out what the rest
+    brings, but for libraries of their own package, which they test."""
+    if target.rule not in TESTS:
+        return target.needed
+    own = {label for label in target.needed if label.startswith("//%s:" % target.package)}
+    return own | target.needed - brought(target.needed, by_label)
+
+
+def check_deps(target, wanted):
+    for label in sorted(wanted - target.deps):
         target.complain("deps lack %s" % short(label, target.package))
-    for label in sorted(target.deps - target.needed - target.keep):
-        target.complain("deps name %s, of which nothing is included" % short(label, target.package))
+    for label in sorted(target.deps - wanted - target.keep):
+        why = "which others of deps bring" if label in target.needed else "of which nothing is included"
+        target.complain("deps name %s, %s" % (short(label, target.package), why))
 
 
-def write_deps(target):
-    """Writes what is needed, and what is marked to be kept, into the BUILD file."""
+def write_deps(target, wanted):
+    """Writes what is wanted, and what is marked to be kept, into the BUILD file."""
     rank = lambda label: (0 if label.startswith(":") else 1 if label.startswith("//") else 2, label)
     keep = {short(label, target.package) for label in target.keep}
-    labels = sorted({short(label, target.package) for label in target.needed} | keep, key=rank)
+    labels = sorted({short(label, target.package) for label in wanted} | keep, key=rank)
     lines = "".join('        "%s",%s\n' % (label, "  # keep" if label in keep else "") for label in labels)
     written = "    deps = [\n%s    ],\n" % lines if labels else ""
     block, found = re.subn(r"^    deps = \[[^\]]*\],\n", lambda _: written, target.block, count=1, flags=re.M)
@@ -157,11 +191,11 @@ def write_deps(target):
 
 
 def check_tested(targets):
-    named = set().union(*(t.deps for t in targets if t.rule in TESTS))
+    named = set().union(*(t.needed | t.keep for t in targets if t.rule in TESTS))
     for target in targets:
         sources = any(f.endswith(".cc") for f in target.files)
         if target.is_library and target.package.startswith("lib/") and sources and not target.is_for_tests and target.label not in named:
-            target.complain("no test names this library in its deps")
+            target.complain("no test includes a header of this library")
 
 
 def check_without_libtorch(targets):
@@ -203,17 +237,29 @@ def main():
     # The plugin of LAMMPS is built by CMake, with headers that are not here.
     tracked = subprocess.check_output(["git", "ls-files", "lib", "tools", "benchmarks", ":!tools/lammps"], text=True).split("\n")
     tracked = [f for f in tracked if f and os.path.exists(f)]
-    targets = [t for f in tracked if os.path.basename(f) == "BUILD" for t in read_targets(os.path.dirname(f))]
+    packages = {os.path.dirname(f): [] for f in tracked if os.path.basename(f) == "BUILD"}
+    for file in tracked:
+        package = os.path.dirname(file)
+        while package and package not in packages:
+            package = os.path.dirname(package)
+        if package:
+            packages[package].append(os.path.relpath(file, package))
+    targets = [t for package, inside in packages.items() for t in read_targets(package, inside)]
     owners = collections.defaultdict(list)
     for target in targets:
         for file in target.files:
             owners[file].append(target)
     for target in targets:
         find_needed(target, owners)
-        if "--fix" in sys.argv[1:] and target.needed | target.keep != target.deps:
-            write_deps(target)
+    # What a test may leave out depends on the deps of libraries, which are therefore mended first.
+    by_label = {target.label: target for target in targets}
+    for target in sorted(targets, key=lambda t: t.rule in TESTS):
+        wanted = wanted_deps(target, by_label)
+        if "--fix" in sys.argv[1:] and wanted | target.keep != target.deps:
+            write_deps(target, wanted)
+            target.deps = wanted | target.keep
         else:
-            check_deps(target)
+            check_deps(target, wanted)
     check_tested(targets)
     check_without_libtorch(targets)
     rows, circle = layers(targets)

@@ -1,21 +1,47 @@
 """Rules of this repository: many tests, or many benchmarks, that share a list of dependencies; tests of tools."""
 
-load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_test")
+load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 
-def cc_tests(names, deps, medium = [], large = [], data = [], **kwargs):
+# Sources that belong to targets of their own, by their names.
+_OF_OTHER_TARGETS = ["**/*_test.cc", "**/*_testing.cc", "**/*_testing.h", "**/*_fuzz.cc", "**/*_main.cc", "**/*_benchmark.cc"]
+
+def package_library(name, hdrs = [], exclude = [], **kwargs):
+    """The library of a package: hdrs are its interface, and all other sources in the folder and in its rooms are srcs.
+
+    Left out are tests, *_testing, *_fuzz.cc, *_main.cc and *_benchmark.cc. A folder with a BUILD file is another package.
+
+    Args:
+      name: of the library.
+      hdrs: what other packages may include.
+      exclude: sources that belong to other targets; * matches within a name, **/ any folders.
+      **kwargs: as of cc_library.
+    """
+    cc_library(
+        name = name,
+        srcs = native.glob(["**/*.cc", "**/*.h"], exclude = hdrs + exclude + _OF_OTHER_TARGETS),
+        hdrs = hdrs,
+        **kwargs
+    )
+
+def cc_tests(deps, names = None, exclude = [], medium = [], large = [], data = [], **kwargs):
     """One test for each source, NAME.cc, with one list of dependencies for all.
 
     A test sees the private headers of its own package, which clang's layering_check does not allow; so that check is off
     for tests, and tools/dev/build_deps.py checks their dependencies instead.
 
     Args:
-      names: sources without ".cc". The name of a test is the last part of its path.
       deps: what any of the tests includes.
+      names: sources without ".cc". The name of a test is the last part of its path. Without this list, all tests of the
+        package that exclude, medium and large do not name.
+      exclude: tests that other calls name, without ".cc", when names is not given.
       medium: those of the tests that take more than a few seconds.
       large: those that take minutes.
       data: files that any of them reads.
       **kwargs: as of cc_test.
     """
+    if names == None:
+        others = [name + ".cc" for name in exclude + medium + large]
+        names = [source[:-len(".cc")] for source in native.glob(["**/*_test.cc"], exclude = others)]
     for name in names + medium + large:
         cc_test(
             name = name.split("/")[-1],
