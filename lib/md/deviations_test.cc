@@ -26,8 +26,9 @@ std::string WriteTestCurvature(const Potential& potential, const std::string& na
   curvature.model = ModelDigest(potential);
   curvature.columns = {{0, 3}, {5, parameters}};
   const int64_t size = curvature.size();
-  curvature.factor.assign(size * size, 0.0);
-  for (int64_t c = 0; c < size; ++c) curvature.factor[c * size + c] = 2;
+  std::vector<double> factor(size * size, 0.0);
+  for (int64_t c = 0; c < size; ++c) factor[c * size + c] = 2;
+  curvature.inverse = InverseOfFactor(std::move(factor));
   curvature.energy_scale = 1.5;
   curvature.force_scale = 0.7;
   curvature.energy_curvature = 1;

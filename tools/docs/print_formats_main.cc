@@ -84,7 +84,7 @@ int main() {
         &rutile::CheckpointSchema(), &rutile::FailedBatchSchema(), &rutile::PredictionsSchema(),
         &rutile::TriplesSchema(), &rutile::KnownSchema(), &rutile::KgeSchema(), &rutile::RanksSchema(),
         &rutile::EmbeddingsSchema(), &rutile::InfluenceSchema(), &rutile::PartialInfluenceSchema(),
-        &rutile::SubsetsSchema(), &rutile::CurvatureSchema()}) {
+        &rutile::SubsetsSchema(), &rutile::CurvatureSchema(), &rutile::CurvatureRowsSchema()}) {
     std::cout << rutile::SchemaToMarkdown(*schema);
   }
   std::cout << ExtendedXyzKeys();

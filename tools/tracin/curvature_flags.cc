@@ -21,7 +21,9 @@ DEFINE_string(
 DEFINE_string(
     probes, "auto",
     "Of the Gauss-Newton matrix: random combinations of the outputs of each structure, or of the scores of each query "
-    "(head, relation), 1 to 1000; all: each by itself; auto: all up to 30000 outputs, or 4 million scores, else 8.");
+    "(head, relation), 1 to 1000; all: each by itself; auto: all up to 30000 outputs with 200 million derivatives, or "
+    "4 "
+    "million scores, else 8.");
 
 namespace rutile {
 std::string CurvatureFlags::Text() const {

@@ -1,5 +1,6 @@
-// Reads and writes files of kind curvature/1: the curvature of a potential's training loss at its parameters, factored,
-// from which the uncertainty of any of its predictions follows (uncertainty.h).
+// Reads and writes files of kinds curvature/1 and curvature/2: the curvature of a potential's training loss at its
+// parameters, from which the uncertainty of any of its predictions follows (uncertainty.h). The first holds a factored
+// matrix, the second the rows of which it is made, where these are fewer than parameters (inverse_curvature.h).
 //
 //   ASSIGN_OR_RETURN(const Curvature curvature, ReadCurvature("run/curvature.safetensors"));
 //   RETURN_IF_ERROR(CheckCurvatureOf(curvature, potential));
@@ -9,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,21 +19,22 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/network/kernels/row_products.h"
+#include "lib/potential/influence/inverse_curvature.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/tensorfile/schema.h"
 #include "lib/tensorfile/tensor_file.h"
 
 namespace rutile {
 
-// K = (L L^T)^-1 is the inverse of the damped curvature of the sum of the training losses (gauss_newton.h). A linear
-// function of the parameters with the gradient g has the standard deviation scale sqrt(g^T K g).
+// K is the inverse of the damped curvature of the sum of the training losses (gauss_newton.h). A linear function of the
+// parameters with the gradient g has the standard deviation scale sqrt(g^T K g).
 struct Curvature {
-  std::string path;                  // "" if it was not read
-  std::string model;                 // ModelDigest of the potential
-  std::vector<ColumnRange> columns;  // the parameters that count, ascending; C in all
-  std::vector<double> factor;        // L [C, C], row-major; what is above the diagonal is 0
-  double energy_scale = 0;           // of energies, and of energies per atom
-  double force_scale = 0;            // of force components
+  std::string path;                                 // "" if it was not read
+  std::string model;                                // ModelDigest of the potential
+  std::vector<ColumnRange> columns;                 // the parameters that count, ascending; C in all
+  std::shared_ptr<const InverseCurvature> inverse;  // K, of size C
+  double energy_scale = 0;                          // of energies, and of energies per atom
+  double force_scale = 0;                           // of force components
   // d2 (sum of losses) / d (energy per atom)^2 of a training structure of weight 1; 0 if no energies were learned.
   double energy_curvature = 0;
   Metadata metadata;  // provenance, damping, what the scales were calibrated on
@@ -40,6 +43,7 @@ struct Curvature {
 };
 
 const Schema& CurvatureSchema();
+const Schema& CurvatureRowsSchema();
 
 // Returns 64 hex digits for all that gradients of a prediction by the parameters depend on: descriptor, network,
 // scales, and the parameters themselves, whatever their type.

@@ -1,5 +1,5 @@
-// Reads damaged files of kind curvature/1: the result is one line that names the file, or a factor of consistent size
-// with a positive diagonal. The input of the target damages a whole file (lib/testing/damaged_file.h). Runs with
+// Reads damaged files of kinds curvature/1 and /2: the result is one line that names the file, or an inverse of
+// consistent size. The input of the target damages a whole file (lib/testing/damaged_file.h). Runs with
 // libFuzzer, and as a test.
 
 #include <cstddef>
@@ -13,11 +13,12 @@
 
 namespace {
 
-std::string WholeFile() {
+std::string WholeFile(bool rows) {
   rutile::Curvature curvature;
   curvature.model = "12";
   curvature.columns = {{2, 4}, {7, 9}};
-  curvature.factor = {1.5, 0, 0, 0, -2, 3, 0, 0, 0.1, 0.2, 0.3, 0, 4, 5, 6, 7};
+  curvature.inverse = rows ? rutile::InverseOfScaledRows({{1, 2, 3, 4, 5, 6, 7, 8}, {0.5, 1, 2, 0.1}}, nullptr)
+                           : rutile::InverseOfFactor({1.5, 0, 0, 0, -2, 3, 0, 0, 0.1, 0.2, 0.3, 0, 4, 5, 6, 7});
   curvature.energy_scale = 0.5;
   curvature.force_scale = 2;
   curvature.energy_curvature = 1;
@@ -33,15 +34,16 @@ void Read(const std::string& path) {
   if (!file.ok()) return;
   const int64_t size = file->size();
   CHECK_GT(size, 0);
-  CHECK_EQ(static_cast<int64_t>(file->factor.size()), size * size);
-  for (int64_t i = 0; i < size; ++i) CHECK(file->factor[i * (size + 1)] > 0) << i;
+  CHECK_EQ(file->inverse->size(), size);
   CHECK(file->energy_scale > 0 && file->force_scale > 0 && file->energy_curvature >= 0);
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const std::string& whole = *new std::string(WholeFile());
-  rutile::ForEachDamage(whole, data, size, Read);
+  static const std::string& factor = *new std::string(WholeFile(/*rows=*/false));
+  static const std::string& rows = *new std::string(WholeFile(/*rows=*/true));
+  rutile::ForEachDamage(factor, data, size, Read);
+  rutile::ForEachDamage(rows, data, size, Read);
   return 0;
 }

@@ -1,5 +1,6 @@
 #include "lib/potential/influence/curvature_file.h"
 
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -20,11 +21,18 @@ Curvature Example() {
   Curvature curvature;
   curvature.model = ModelDigest(AwkwardPotential({3}, Activation::kTanh));
   curvature.columns = {{2, 4}, {7, 8}};
-  curvature.factor = {1.5, 0, 0, -2, 3, 0, 0.1, 0.2, 0.3};
+  curvature.inverse = InverseOfFactor({1.5, 0, 0, -2, 3, 0, 0.1, 0.2, 0.3});
   curvature.energy_scale = 1.0 / 3;
   curvature.force_scale = 2;
   curvature.energy_curvature = 0.5;
   curvature.metadata = {{"damping", "trace:0.1"}};
+  return curvature;
+}
+
+// The same in rows.
+Curvature RowsExample() {
+  Curvature curvature = Example();
+  curvature.inverse = InverseOfScaledRows({{0.5, -2, 1, 0.25, 3, 7}, {0.1, 0.2, 0.7}}, nullptr);
   return curvature;
 }
 
@@ -37,7 +45,7 @@ TEST(CurvatureFileTest, ReadsBackToTheBit) {
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->path, Path());
   EXPECT_EQ(read->model, written.model);
-  EXPECT_EQ(read->factor, written.factor);
+  EXPECT_EQ(read->inverse->Factor(), written.inverse->Factor());
   ASSERT_EQ(read->columns.size(), 2u);
   EXPECT_EQ(read->columns[1].begin, 7);
   EXPECT_EQ(read->size(), 3);
@@ -46,6 +54,17 @@ TEST(CurvatureFileTest, ReadsBackToTheBit) {
   EXPECT_EQ(read->energy_curvature, written.energy_curvature);
   EXPECT_EQ(read->metadata.at("damping"), "trace:0.1");
   EXPECT_TRUE(CheckSchema(CurvatureSchema(), *ReadTensorFile(Path())).ok());
+}
+
+TEST(CurvatureFileTest, ReadsRowsBackToTheBit) {
+  const Curvature written = RowsExample();
+  ASSERT_TRUE(WriteCurvature(Path(), written).ok());
+  const auto read = ReadCurvature(Path());
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(read->inverse->Factor().empty());
+  EXPECT_EQ(read->inverse->Rows().rows, written.inverse->Rows().rows);
+  EXPECT_EQ(read->inverse->Rows().inverse_root, written.inverse->Rows().inverse_root);
+  EXPECT_TRUE(CheckSchema(CurvatureRowsSchema(), *ReadTensorFile(Path())).ok());
 }
 
 TEST(CurvatureFileTest, TheDigestKnowsWhatGradientsDependOn) {
@@ -88,8 +107,9 @@ TEST(CurvatureFileTest, RefusesAnotherModel) {
 }
 
 TEST(CurvatureFileTest, RefusesDamage) {
-  const auto refused = [](const char* name, const Tensor& tensor) {
-    EXPECT_TRUE(WriteCurvature(Path(), Example()).ok());
+  Curvature whole = Example();
+  const auto refused = [&whole](const char* name, const Tensor& tensor) {
+    EXPECT_TRUE(WriteCurvature(Path(), whole).ok());
     const TensorFile file = *ReadTensorFile(Path());
     NamedTensors tensors = file.tensors;
     tensors.Set(name, tensor);
@@ -107,6 +127,15 @@ TEST(CurvatureFileTest, RefusesDamage) {
   EXPECT_THAT(refused("columns", Tensor::Of<int64_t>({2, 4, 3, 4}, {2, 2})),
               ErrorNames(kInvalid, {"columns", "row 1"}));
   EXPECT_THAT(refused("columns", Tensor::Of<int64_t>({}, {0, 2})), ErrorNames(kInvalid, {"factor"}));
+  whole = RowsExample();
+  EXPECT_THAT(refused("inverse_root", doubles({1, 2})), ErrorNames(kInvalid, {"damaged", "inverse_root"}));
+  EXPECT_THAT(refused("inverse_root", doubles({1, 2, 0})), ErrorNames(kInvalid, {"inverse_root", "above 0"}));
+  const auto rows = [](std::vector<double> values) {
+    return Tensor::Of<double>(values, {static_cast<int64_t>(values.size()) / 3, 3});
+  };
+  EXPECT_THAT(refused("rows", rows({1, std::nan(""), 3})), ErrorNames(kInvalid, {"rows", "finite"}));
+  EXPECT_THAT(refused("rows", rows({1, 1e200, 3})), ErrorNames(kInvalid, {"rows", "--damping"}));
+  EXPECT_THAT(refused("rows", rows({1, 2, 3, 4, 5, 6, 7, 8, 9})), ErrorNames(kInvalid, {"3 rows", "3 parameters"}));
   EXPECT_THAT(ReadCurvature(::testing::TempDir() + "/none").status(),
               ErrorNames(absl::StatusCode::kNotFound, {"none"}));
 }

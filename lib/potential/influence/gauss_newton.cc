@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,7 +9,6 @@
 #include "lib/base/logging.h"
 #include "lib/base/random.h"
 #include "lib/base/status_macros.h"
-#include "lib/matrix/cholesky.h"
 #include "lib/matrix/dense_products.h"
 #include "lib/matrix/matrix_view.h"
 #include "lib/trace/scope.h"
@@ -22,16 +20,20 @@ namespace {
 constexpr int64_t kTileRows = 1024;
 // Rows of the matrix that one thread updates at a time.
 constexpr int64_t kMatrixRows = 128;
-// Beyond this size the trace of the inverse, which takes three times the factorization, is not computed.
-constexpr int64_t kMaxTraceSize = 6000;
 
-// Adds the rows of tiles to H, and the gradients of terms to the coupling.
+// Keeps rows, or adds them to H by tiles; adds up the gradients of terms for the coupling.
 class Sums {
  public:
   Sums(const GradientFormulas& formulas, const AtomicData& data, const std::vector<ColumnRange>& columns,
        const GaussNewtonOptions& options, int64_t size, ThreadPool* pool)
       : formulas_(formulas), data_(data), options_(options), size_(size), pool_(pool) {
-    matrix_.assign(size * size, 0.0);
+    int64_t all_rows = 0;
+    for (const int64_t s : options.examples) all_rows += RowsOf(s);
+    matrix_bytes_ = BytesOfMatrixInverse(size) * (options.coupling == LossCoupling::kRoots ? 2 : 1);
+    rows_bytes_ = BytesOfRowsInverse(all_rows, size);
+    keeps_rows_ = rows_bytes_ < matrix_bytes_;
+    if (options.memory_limit > 0 && bytes() > static_cast<double>(options.memory_limit)) return;
+    (keeps_rows_ ? rows_ : matrix_).assign((keeps_rows_ ? all_rows : size) * size, 0.0);
     for (int t = 0; t < pool->num_threads(); ++t) workers_.push_back(std::make_unique<Worker>(formulas, columns));
     if (is_coupled()) coupling_.assign(3 * size, 0.0);
   }
@@ -54,11 +56,16 @@ class Sums {
     return absl::OkStatus();
   }
 
-  std::vector<double> matrix_;    // [C, C], lower triangle; the sum over structures, not the mean
+  // The bytes of the form that is taken.
+  double bytes() const { return keeps_rows_ ? rows_bytes_ : matrix_bytes_; }
+
+  bool keeps_rows_ = false;
+  // Sums over structures, not means: one of the lower triangle of H [C, C], and its rows [R, C].
+  std::vector<double> matrix_, rows_;
   std::vector<double> coupling_;  // [3, C] gradients of the terms' sums with their weights
   StructureTerms sums_;
   int64_t num_outputs_ = 0, num_rows_ = 0;
-  double loss_sum_ = 0;
+  double loss_sum_ = 0, matrix_bytes_ = 0, rows_bytes_ = 0;
 
  private:
   struct Worker {
@@ -82,13 +89,14 @@ class Sums {
   absl::Status AddTile(absl::Span<const int64_t> examples, const std::vector<int64_t>& offset, int64_t rows) {
     const ProfileScope scope(Stage::kGradients);
     const auto n = static_cast<int64_t>(examples.size());
-    tile_.resize(rows * size_);
+    if (!keeps_rows_) tile_.resize(rows * size_);
+    double* const tile = keeps_rows_ ? rows_.data() + num_rows_ * size_ : tile_.data();
     parts_.assign(n, Part());
     if (is_coupled()) gradients_.assign(3 * n * size_, 0.0);
     data_.Prefetch(examples);
     pool_->For(n, 1, [&](int64_t begin, int64_t end, int index) {
       for (int64_t k = begin; k < end; ++k) {
-        MakeRows(examples[k], tile_.data() + offset[k] * size_, workers_[index].get(),
+        MakeRows(examples[k], tile + offset[k] * size_, workers_[index].get(),
                  is_coupled() ? &gradients_[3 * k * size_] : nullptr, &parts_[k]);
       }
     });
@@ -103,7 +111,7 @@ class Sums {
       for (int64_t c = 0; is_coupled() && c < 3 * size_; ++c) coupling_[c] += gradients_[3 * k * size_ + c];
     }
     num_rows_ += rows;
-    AddSquares(rows);
+    if (!keeps_rows_) AddSquares(rows);
     return absl::OkStatus();
   }
 
@@ -153,37 +161,6 @@ class Sums {
   std::vector<Part> parts_;
 };
 
-// Transposes [rows, columns].
-std::vector<double> Transposed(int64_t rows, int64_t columns, const double* from) {
-  std::vector<double> to(rows * columns);
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) to[j * rows + i] = from[i * columns + j];
-  }
-  return to;
-}
-
-// Overwrites `to` [rows, columns] with `scale` times the transpose of `from` [columns, rows].
-void StoreTransposed(int64_t rows, int64_t columns, const std::vector<double>& from, double scale, double* to) {
-  for (int64_t i = 0; i < columns; ++i) {
-    for (int64_t r = 0; r < rows; ++r) to[r * columns + i] = scale * from[i * rows + r];
-  }
-}
-
-// Returns tr(D (H + D)^-1) from the factor of H + D.
-double TraceOfDamping(int64_t size, const double* factor, const std::vector<double>& damping, ThreadPool* pool) {
-  constexpr int64_t kSides = 256;
-  double trace = 0;
-  for (int64_t first = 0; first < size; first += kSides) {
-    const int64_t sides = std::min(kSides, size - first), rest = size - first;
-    std::vector<double> b(rest * sides, 0.0);
-    for (int64_t s = 0; s < sides; ++s) b[s * sides + s] = std::sqrt(damping[first + s]);
-    // Above `first` the solution is 0: the lower right part of the factor suffices.
-    SolveLower(rest, factor + first * size + first, size, sides, b.data(), pool);
-    for (const double each : b) trace += each * each;
-  }
-  return trace;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<GaussNewton>> GaussNewton::Make(const GradientFormulas& formulas, const AtomicData& data,
@@ -192,16 +169,13 @@ absl::StatusOr<std::unique_ptr<GaussNewton>> GaussNewton::Make(const GradientFor
   auto result = std::unique_ptr<GaussNewton>(new GaussNewton());
   int64_t size = 0;
   for (const ColumnRange& range : columns) size += range.size();
-  // With roots there is a copy without what H loses, in case that this makes the matrix indefinite.
-  const double bytes =
-      (options.coupling == LossCoupling::kRoots ? 16.0 : 8.0) * static_cast<double>(size) * static_cast<double>(size);
-  if (options.memory_limit > 0 && bytes > static_cast<double>(options.memory_limit)) {
-    return absl::ResourceExhaustedError(absl::StrFormat(
-        "the Gauss-Newton matrix of %d parameters takes %.1f GB, and %.1f GB are allowed: fewer parameters "
-        "(--params, --use_last_layers_only), or more --max_bytes",
-        size, bytes / 1e9, static_cast<double>(options.memory_limit) / 1e9));
-  }
   Sums sums(formulas, data, columns, options, size, pool);
+  if (options.memory_limit > 0 && sums.bytes() > static_cast<double>(options.memory_limit)) {
+    return absl::ResourceExhaustedError(absl::StrFormat(
+        "the Gauss-Newton matrix of %d parameters takes %.1f GB, its rows %.1f GB, and %.1f GB are allowed: fewer "
+        "parameters (--params, --use_last_layers_only), fewer --probes, or more --max_bytes",
+        size, sums.matrix_bytes_ / 1e9, sums.rows_bytes_ / 1e9, static_cast<double>(options.memory_limit) / 1e9));
+  }
   RETURN_IF_ERROR(sums.Add());
   const auto n = static_cast<double>(options.examples.size());
   result->size_ = size;
@@ -210,11 +184,12 @@ absl::StatusOr<std::unique_ptr<GaussNewton>> GaussNewton::Make(const GradientFor
   result->num_rows_ = sums.num_rows_;
   result->sums_ = sums.sums_;
   result->loss_sum_ = sums.loss_sum_ / n;
-  std::vector<double>& matrix = sums.matrix_;
-  for (double& each : matrix) each /= n;
+  for (double& each : sums.matrix_) each /= n;
+  for (double& each : sums.rows_) each /= std::sqrt(n);
   for (double& each : sums.coupling_) each /= n;
   double trace = 0;
-  for (int64_t c = 0; c < size; ++c) trace += matrix[c * size + c];
+  for (int64_t c = 0; c < size && !sums.keeps_rows_; ++c) trace += sums.matrix_[c * size + c];
+  for (const double each : sums.rows_) trace += each * each;
   if (!(trace > 0) || !std::isfinite(trace)) {
     return absl::InvalidArgumentError(
         absl::StrCat("the Gauss-Newton matrix has the trace ", trace,
@@ -229,39 +204,30 @@ absl::StatusOr<std::unique_ptr<GaussNewton>> GaussNewton::Make(const GradientFor
                                                 : options.damping[p]);
     }
   }
-  for (int64_t c = 0; c < size; ++c) matrix[c * size + c] += damping[c];
   result->mean_damping_ = 0;
   for (const double each : damping) result->mean_damping_ += each / static_cast<double>(size);
   result->coupling_ = options.coupling;
   result->term_gradients_ = std::move(sums.coupling_);
-  const bool has_roots = options.coupling == LossCoupling::kRoots;
-  const std::vector<double> whole = has_roots ? matrix : std::vector<double>();
+  CurvatureLosses losses;
   const double weights[3] = {formulas.weights.energy, formulas.weights.force, formulas.weights.stress};
-  for (int t = 0; t < 3 && has_roots; ++t) {
+  for (int t = 0; t < 3 && options.coupling == LossCoupling::kRoots; ++t) {
     // The weights of formulas are those of l: n times those of L.
     const double loss = 2 * weights[t] / n * result->sums_.sum[t];
     if (!(loss > 0)) continue;
-    const double* const u = &result->term_gradients_[t * size];
-    for (int64_t i = 0; i < size; ++i) {
-      for (int64_t j = 0; j <= i; ++j) matrix[i * size + j] -= u[i] * u[j] / loss;
-    }
-    ++result->num_downdates_;
+    const auto u = result->term_gradients_.begin() + t * size;
+    losses.vectors.insert(losses.vectors.end(), u, u + size);
+    losses.divisor.push_back(loss);
   }
-  bool factored = FactorCholesky(size, matrix.data(), pool);
-  if (!factored && result->num_downdates_ > 0) {
-    result->num_downdates_ = 0;
-    matrix = whole;
-    factored = FactorCholesky(size, matrix.data(), pool);
-  }
-  if (!factored) {
+  result->has_matrix_ = !sums.keeps_rows_;
+  result->inverse_ = sums.keeps_rows_
+                         ? InverseOfRows(std::move(sums.rows_), damping, losses, pool, &result->counts_roots_)
+                         : InverseOfMatrix(std::move(sums.matrix_), damping, losses, pool, &result->counts_roots_);
+  if (result->inverse_ == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("the Gauss-Newton matrix with a mean damping of ",
                                                    result->mean_damping_,
                                                    " is not positive definite to rounding: more --damping"));
   }
-  result->factor_ = std::move(matrix);
-  result->effective_parameters_ =
-      size > kMaxTraceSize ? std::numeric_limits<double>::quiet_NaN()
-                           : static_cast<double>(size) - TraceOfDamping(size, result->factor_.data(), damping, pool);
+  result->effective_parameters_ = static_cast<double>(size) - result->inverse_->damping_trace();
   return result;
 }
 
@@ -270,25 +236,21 @@ double GaussNewton::noise() const {
   return loss_sum_ * static_cast<double>(num_examples_) / (static_cast<double>(num_outputs_) - spent);
 }
 
-std::vector<double> GaussNewton::Factor() const {
-  const double root = std::sqrt(static_cast<double>(num_examples_));
-  std::vector<double> factor(factor_.size(), 0.0);
-  for (int64_t i = 0; i < size_; ++i) {
-    for (int64_t j = 0; j <= i; ++j) factor[i * size_ + j] = root * factor_[i * size_ + j];
-  }
-  return factor;
+std::unique_ptr<InverseCurvature> GaussNewton::InverseOfSum() const {
+  return inverse_->OfMultiple(static_cast<double>(num_examples_));
 }
 
 std::string GaussNewton::Describe() const {
   std::string text = absl::StrFormat("Gauss-Newton matrix of %d parameters from %d outputs of %d structures", size_,
                                      num_outputs_, num_examples_);
   if (num_rows_ < num_outputs_) absl::StrAppend(&text, " (", num_rows_, " probes)");
+  if (!has_matrix_) absl::StrAppend(&text, ", by its rows");
   absl::StrAppendFormat(&text, "; mean damping %.3g%s, mean curvature %.3g", mean_damping_,
                         is_damped_by_trace_ ? " by the trace" : "", trace_ / static_cast<double>(size_));
   if (!std::isnan(effective_parameters_)) {
     absl::StrAppendFormat(&text, "; the data decide %.1f parameters", effective_parameters_);
   }
-  if (coupling_ == LossCoupling::kRoots && num_downdates_ == 0) {
+  if (coupling_ == LossCoupling::kRoots && !counts_roots_) {
     absl::StrAppend(&text,
                     "; the coupling of roots of means is left out of the matrix, which it would make indefinite");
   }
@@ -296,16 +258,15 @@ std::string GaussNewton::Describe() const {
 }
 
 void GaussNewton::SolveHalf(int64_t rows, double* vectors, ThreadPool* pool) const {
-  std::vector<double> sides = Transposed(rows, size_, vectors);
-  SolveLower(size_, factor_.data(), size_, rows, sides.data(), pool);
-  StoreTransposed(rows, size_, sides, 1 / std::sqrt(static_cast<double>(num_examples_)), vectors);
+  inverse_->SolveHalf(rows, vectors, pool);
+  const double scale = 1 / std::sqrt(static_cast<double>(num_examples_));
+  for (int64_t k = 0; k < rows * size_; ++k) vectors[k] *= scale;
 }
 
 void GaussNewton::Solve(int64_t rows, double* vectors, ThreadPool* pool) const {
-  std::vector<double> sides = Transposed(rows, size_, vectors);
-  SolveLower(size_, factor_.data(), size_, rows, sides.data(), pool);
-  SolveLowerTransposed(size_, factor_.data(), size_, rows, sides.data(), pool);
-  StoreTransposed(rows, size_, sides, 1 / static_cast<double>(num_examples_), vectors);
+  inverse_->Solve(rows, vectors, pool);
+  const double scale = 1 / static_cast<double>(num_examples_);
+  for (int64_t k = 0; k < rows * size_; ++k) vectors[k] *= scale;
 }
 
 void GaussNewton::Couple(const StructureTerms& terms, double* gradient) const {

@@ -16,6 +16,8 @@
 //   grad l_i - n/2 sum over t of u_t (s_it / S_t + n_it / n_t)   for their roots, sum over t of a_t sqrt(S_t / n_t).
 //
 // With roots, H loses u_t u_t^T / (2 w_t S_t) for each term, unless H + D would not stay positive.
+//
+// The inverse has the cheaper of the forms of inverse_curvature.h: with fewer rows than parameters H is never formed.
 
 #ifndef RUTILE_LIB_POTENTIAL_INFLUENCE_GAUSS_NEWTON_H_
 #define RUTILE_LIB_POTENTIAL_INFLUENCE_GAUSS_NEWTON_H_
@@ -32,6 +34,7 @@
 #include "lib/network/kernels/row_products.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/influence/gradient_rows.h"
+#include "lib/potential/influence/inverse_curvature.h"
 #include "lib/potential/influence/output_rows.h"
 
 namespace rutile {
@@ -53,14 +56,14 @@ struct GaussNewtonOptions {
   int probes = 0;
   uint64_t seed = 0;  // of the signs
   LossCoupling coupling = LossCoupling::kNone;
-  int64_t memory_limit = 0;  // bytes that the matrix may take; 0: no limit
+  int64_t memory_limit = 0;  // bytes that the matrix, or its rows, may take; 0: no limit
 };
 
 // A factored matrix. It can be used by several threads at the same time.
 class GaussNewton {
  public:
   // columns: the parameters that count, ascending; C in all. INVALID_ARGUMENT naming the structure: errors of
-  // OutputRows. RESOURCE_EXHAUSTED if the matrix is larger than the limit.
+  // OutputRows. RESOURCE_EXHAUSTED if it is larger than the limit.
   static absl::StatusOr<std::unique_ptr<GaussNewton>> Make(const GradientFormulas& formulas, const AtomicData& data,
                                                            const std::vector<ColumnRange>& columns,
                                                            const GaussNewtonOptions& options, ThreadPool* pool);
@@ -68,15 +71,16 @@ class GaussNewton {
   int64_t size() const { return size_; }  // C
   int64_t num_outputs() const { return num_outputs_; }
   int64_t num_examples() const { return num_examples_; }
-  // tr(H (H + D)^-1): the number of parameters that the data decide. NaN if it was not computed (C > 6000).
+  // tr(H (H + D)^-1): the number of parameters that the data decide. NaN if it was not computed, for what was factored
+  // has more than 6000 rows.
   double effective_parameters() const { return effective_parameters_; }
   double loss_sum() const { return loss_sum_; }  // sum over outputs of c_k error_k^2 / n
   // The mean square of outputs' errors in the weights of the loss, c_k error_k^2, for each output that is not spent on
   // a parameter: outputs measured with the variance of it / c_k give the parameters the covariance of it K. The
   // numerator alone is divided by all outputs if effective_parameters() was not computed.
   double noise() const;
-  // The Cholesky factor L [C, C] of n (H + D), row-major, zero above the diagonal.
-  std::vector<double> Factor() const;
+  // The inverse of n (H + D), whose product with a vector is that of K.
+  std::unique_ptr<InverseCurvature> InverseOfSum() const;
   // A sentence on matrix and damping, for users.
   std::string Describe() const;
 
@@ -93,9 +97,9 @@ class GaussNewton {
 
   int64_t size_ = 0, num_outputs_ = 0, num_examples_ = 0, num_rows_ = 0;
   double effective_parameters_ = 0, loss_sum_ = 0, mean_damping_ = 0, trace_ = 0;
-  int num_downdates_ = 0;
-  bool is_damped_by_trace_ = false;
-  std::vector<double> factor_;  // [C, C] Cholesky factor of H + D
+  bool counts_roots_ = false;
+  bool is_damped_by_trace_ = false, has_matrix_ = true;
+  std::unique_ptr<const InverseCurvature> inverse_;  // of H + D
   LossCoupling coupling_ = LossCoupling::kNone;
   std::vector<double> term_gradients_;  // [3, C] u_t, or empty
   StructureTerms sums_;                 // of all structures

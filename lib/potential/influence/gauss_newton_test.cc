@@ -110,8 +110,9 @@ std::unique_ptr<GaussNewton> Make(const GradientFormulas& formulas, const Atomic
   return made.ok() ? *std::move(made) : nullptr;
 }
 
+// by_rows: there are fewer rows than parameters, so that the matrix is never formed.
 void ExpectTheSquareOfAutogradsJacobian(const Potential& potential, LossKind kind, const TermWeights& weights,
-                                        const std::vector<int64_t>& examples) {
+                                        const std::vector<int64_t>& examples, bool by_rows) {
   const AtomicData data = AwkwardStructures(potential.descriptor);
   const int64_t p = potential.shape.num_parameters();
   const LossOptions loss = Loss(kind);
@@ -121,6 +122,7 @@ void ExpectTheSquareOfAutogradsJacobian(const Potential& potential, LossKind kin
   options.damping = Damping(p);
   const auto made = Make(formulas, data, options);
   ASSERT_NE(made, nullptr);
+  EXPECT_EQ(made->Describe().find("by its rows") != std::string::npos, by_rows) << made->Describe();
   const std::vector<double> h = ReferenceMatrix(potential, loss, weights, data, examples);
   EXPECT_LT(ErrorOfSolution(*made, h, options.damping), 1e-9);
   double rest = 0;  // tr((H + D)^-1 D) by the definition
@@ -134,17 +136,19 @@ void ExpectTheSquareOfAutogradsJacobian(const Potential& potential, LossKind kin
 }
 
 TEST(GaussNewtonTest, IsTheSquareOfAutogradsJacobian) {
-  const Potential potential = AwkwardPotential({5, 4}, kTanh);
-  ExpectTheSquareOfAutogradsJacobian(potential, LossKind::kMse, {1, 0, 0}, All());
+  const Potential potential = AwkwardPotential({5, 4}, kTanh), small = AwkwardPotential({1}, kTanh);
+  ExpectTheSquareOfAutogradsJacobian(potential, LossKind::kMse, {1, 0, 0}, All(), /*by_rows=*/true);
   // All energies are beyond the bend of Huber's loss, so that they need forces beside them.
   for (const LossKind kind : {LossKind::kMse, LossKind::kHuber}) {
-    ExpectTheSquareOfAutogradsJacobian(potential, kind, {0.3, 0.7, 0}, All());
+    ExpectTheSquareOfAutogradsJacobian(potential, kind, {0.3, 0.7, 0}, All(), /*by_rows=*/true);
+    ExpectTheSquareOfAutogradsJacobian(small, kind, {0.3, 0.7, 0}, All(), /*by_rows=*/false);
   }
 }
 
 TEST(GaussNewtonTest, IsTheSquareOfAutogradsJacobianOfTwoLayers) {
   const std::vector<int64_t> small = {0, 1, 2, 3, 5, 7};  // autograd takes long for the largest structure
-  ExpectTheSquareOfAutogradsJacobian(AwkwardManyBody(/*messages=*/2), LossKind::kMse, {0.3, 0.7, 0}, small);
+  ExpectTheSquareOfAutogradsJacobian(AwkwardManyBody(/*messages=*/2), LossKind::kMse, {0.3, 0.7, 0}, small,
+                                     /*by_rows=*/true);
 }
 
 TEST(GaussNewtonTest, HalvesAndThreadsAndColumns) {

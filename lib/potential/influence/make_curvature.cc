@@ -60,7 +60,7 @@ absl::StatusOr<MadeCurvature> MakeCurvature(const Potential& potential, const At
   Curvature& curvature = made.curvature;
   curvature.model = ModelDigest(at_point);
   curvature.columns = columns;
-  curvature.factor = matrix->Factor();
+  curvature.inverse = matrix->InverseOfSum();
   curvature.energy_scale = curvature.force_scale = made.noise_scale;
   curvature.energy_curvature = weights.energy * formulas.energy_loss.Curvature(0);
   if (held_out.empty()) return made;

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "lib/matrix/cholesky.h"
-
 namespace rutile {
 namespace {
 
@@ -24,24 +22,16 @@ void UncertaintyPredictor::AddRow() {
   }
 }
 
-int64_t UncertaintyPredictor::SolveRows() {
-  const auto rows = static_cast<int64_t>(rows_.size()) / size_;
-  sides_.resize(rows_.size());
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < size_; ++c) sides_[c * rows + r] = rows_[r * size_ + c];
-  }
-  rows_.clear();
-  SolveLower(size_, curvature_.factor.data(), size_, rows, sides_.data());
-  return rows;
-}
-
 void UncertaintyPredictor::TakeDeviations(double scale, std::vector<double>* to) {
-  const int64_t rows = SolveRows();
-  squares_.assign(rows, 0.0);
-  for (int64_t c = 0; c < size_; ++c) {
-    for (int64_t r = 0; r < rows; ++r) squares_[r] += sides_[c * rows + r] * sides_[c * rows + r];
+  const auto rows = static_cast<int64_t>(rows_.size()) / size_;
+  curvature_.inverse->SolveHalf(rows, rows_.data(), nullptr);
+  for (int64_t r = 0; r < rows; ++r) {
+    double square = 0;
+    for (int64_t c = 0; c < size_; ++c) square += rows_[r * size_ + c] * rows_[r * size_ + c];
+    to->push_back(scale * std::sqrt(square));
   }
-  for (const double square : squares_) to->push_back(scale * std::sqrt(square));
+  solved_ = std::move(rows_);
+  rows_.clear();
 }
 
 void UncertaintyPredictor::Predict(const StructureGeometry& geometry, const UncertaintyOptions& options,
@@ -57,7 +47,7 @@ void UncertaintyPredictor::Predict(const StructureGeometry& geometry, const Unce
   energy_.clear();
   TakeDeviations(curvature_.energy_scale, &energy_);
   result->energy = energy_[0];
-  result->energy_row.assign(sides_.begin(), sides_.end());
+  result->energy_row = solved_;
   result->atom_energy.clear();
   for (int64_t i = 0; options.atoms && i < atoms; ++i) {
     gradients_.AtomGradient(i, absl::MakeSpan(gradient_));

@@ -34,7 +34,8 @@ struct StructureUncertainty {
   double energy = 0;                // eV, total
   std::vector<double> atom_energy;  // [N] eV, or empty
   std::vector<double> force;        // [3N] eV/Angstrom, or empty
-  std::vector<double> energy_row;   // [C] L^-1 dE/d(parameters): scalar products of two are covariances / scale^2
+  std::vector<double>
+      energy_row;  // [C] dE/d(parameters) by the root of K: scalar products of two are covariances / scale^2
 };
 
 // Computes uncertainties in one thread. One thread at a time may use an object.
@@ -49,16 +50,14 @@ class UncertaintyPredictor {
  private:
   // Appends the columns that count of gradient_ to rows_.
   void AddRow();
-  // Replaces rows_ by L^-1 of each, [C, rows], and returns the number of rows.
-  int64_t SolveRows();
-  // Adds to `to` the root of the sum of squares of each row times scale, and clears the rows.
+  // Adds to `to` scale times the deviation of each row, and moves the rows to solved_, multiplied by the root of K.
   void TakeDeviations(double scale, std::vector<double>* to);
 
   const Curvature& curvature_;
   const int64_t size_;
   GradientRows gradients_;
   std::vector<double> gradient_;  // [P]
-  std::vector<double> rows_, sides_, squares_;
+  std::vector<double> rows_, solved_;
   std::vector<double> slopes_;  // [3N]
   std::vector<double> energy_;
 };

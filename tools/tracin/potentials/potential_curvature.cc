@@ -13,8 +13,10 @@
 namespace rutile {
 namespace {
 
-// Up to so many outputs, each has a row of its own; beyond, each structure has so many probes.
+// Up to so many outputs, and numbers in the rows of all, each output has a row of its own; beyond, each structure has
+// so many probes.
 constexpr int64_t kAllOutputs = 30000;
+constexpr int64_t kAllNumbers = 200'000'000;
 constexpr int kProbes = 8;
 // What is taken where the damping of the run is unknown.
 constexpr double kTraceDamping = 0.1;
@@ -42,7 +44,10 @@ absl::StatusOr<PotentialCurvature> PotentialCurvature::Create(const TracinFlags&
   result.num_parameters_ = slices.back().offset + slices.back().num_elements();
   GaussNewtonOptions& options = result.options_;
   options.probes = result.flags_.probes;
-  if (options.probes < 0) options.probes = NumOutputs(terms, train, examples) > kAllOutputs ? kProbes : 0;
+  if (options.probes < 0) {
+    const int64_t outputs = NumOutputs(terms, train, examples);
+    options.probes = outputs > kAllOutputs || outputs > kAllNumbers / result.num_parameters_ ? kProbes : 0;
+  }
   options.examples = std::move(examples);
   options.seed = flags.seed;
   options.memory_limit = flags.options.memory_limit;
