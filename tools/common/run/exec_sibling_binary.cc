@@ -29,7 +29,7 @@ void PassFlagOrigins() {
   for (const gflags::CommandLineFlagInfo& flag : flags) {
     if (FlagGiven(flag.name.c_str())) absl::StrAppend(&origins, flag.name, "\t", FlagOrigin(flag.name), "\n");
   }
-  ::setenv("RUTILE_FLAG_ORIGINS", origins.c_str(), /*replace=*/1);
+  ::setenv(kFlagOriginsVariable, origins.c_str(), /*replace=*/1);
 }
 
 }  // namespace

@@ -33,13 +33,13 @@ std::string FlagOrigin(const std::string& name) {
 // A program that has continued as this one (exec_sibling_binary.cc) knows of flag files, which may have been pipes,
 // more than its command says.
 void RecordFlagOrigins(std::map<std::string, std::string> origins) {
-  if (const char* const before = std::getenv("RUTILE_FLAG_ORIGINS"); before != nullptr) {
+  if (const char* const before = std::getenv(kFlagOriginsVariable); before != nullptr) {
     for (const absl::string_view line : absl::StrSplit(before, '\n', absl::SkipEmpty())) {
       const std::pair<std::string, std::string> flag = absl::StrSplit(line, absl::MaxSplits('\t', 1));
       const auto found = origins.find(flag.first);
       if (found != origins.end()) found->second = flag.second;
     }
-    ::unsetenv("RUTILE_FLAG_ORIGINS");
+    ::unsetenv(kFlagOriginsVariable);
   }
   Origins() = std::move(origins);
 }

@@ -18,6 +18,10 @@ bool FlagGiven(const char* name);
 
 // "command line", "flagfile PATH", or "default" for what was not given. RunTool records it.
 std::string FlagOrigin(const std::string& name);
+// The environment variable by which a program tells the one that it continues as where flags came from: a line
+// "NAME<tab>ORIGIN" for each. RecordFlagOrigins takes it out of the environment.
+inline constexpr char kFlagOriginsVariable[] = "RUTILE_FLAG_ORIGINS";
+
 void RecordFlagOrigins(std::map<std::string, std::string> origins);
 
 // A value of gflags' as a person writes it: "0.98" for the "0.97999999999999998" of a double. Other types stay as they
