@@ -71,16 +71,12 @@ absl::StatusOr<bool> IsAenetNetwork(const std::string& path) {
   return LooksLikeAenetNetwork(contents.data());
 }
 
-// A pipe, which can be read once, is left to ReadPotential.
-absl::StatusOr<bool> IsMace(const std::string& path) {
-  if (!IsRegularFile(path) || !LooksLikeTensorFile(path)) return false;
-  ASSIGN_OR_RETURN(const TensorFile file, LookIntoTensorFile(path));
-  return IsMaceFile(file);
-}
-
+// Opens a potential of rutile or a MACE model. Streams are kept in memory, so that a pipe can be read again.
 absl::StatusOr<Potential> OpenOne(const std::string& path) {
-  ASSIGN_OR_RETURN(const bool is_mace, IsMace(path));
-  if (!is_mace) return ReadPotential(path);
+  if (IsRegularFile(path) && !LooksLikeTensorFile(path)) return ReadPotential(path);
+  const absl::StatusOr<TensorFile> look = LookIntoTensorFile(path);
+  // ReadPotential says what is wrong with a file that is no tensor file.
+  if (!look.ok() || !IsMaceFile(*look)) return ReadPotential(path);
   ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
   return MacePotential(file);
 }

@@ -1,12 +1,19 @@
 #include "lib/potential/model/open_potentials.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/logging.h"
 #include "lib/file/file.h"
 #include "lib/mace/mace_file.h"
 #include "lib/mace/mace_testing.h"
@@ -130,6 +137,47 @@ TEST_F(OpenPotentialsTest, MaceModelsAreOpenedForUseAlone) {
   EXPECT_THAT(RefuseMace(opened.potentials[0], path, "--init_from"),
               ErrorNames(kInvalid, {path, "--init_from", "MACE"}));
   EXPECT_TRUE(RefuseMace(opened.potentials[1], "a", "--init_from").ok());
+}
+
+// Returns the potential of a file that arrives through a pipe, `name` or, if it is empty, one without a name.
+absl::StatusOr<OpenedPotentials> OpenThroughPipe(const std::string& file, const std::string& name) {
+  const std::string bytes(FileContents::Open(file)->data());
+  int ends[2] = {-1, -1};
+  if (name.empty()) {
+    CHECK_EQ(::pipe(ends), 0);
+  } else {
+    CHECK_EQ(::mkfifo(name.c_str(), 0600), 0);
+  }
+  std::thread writer([&] {
+    const int to = name.empty() ? ends[1] : ::open(name.c_str(), O_WRONLY);
+    for (size_t done = 0; done < bytes.size();) {
+      const ssize_t n = ::write(to, bytes.data() + done, bytes.size() - done);
+      CHECK_GT(n, 0);
+      done += n;
+    }
+    ::close(to);
+  });
+  absl::StatusOr<OpenedPotentials> opened = OpenPotentials({name.empty() ? absl::StrCat("/dev/fd/", ends[0]) : name});
+  writer.join();
+  if (name.empty()) ::close(ends[0]);
+  return opened;
+}
+
+TEST_F(OpenPotentialsTest, ThroughPipes) {
+  const std::string mace = Path("piped.safetensors");
+  ASSERT_TRUE(WriteMace(mace, RandomMace({{8, 1}, 3, 4, 2, 4, 2, false}, 1)).ok());
+  for (const std::string& name : {std::string(), Path("mace.pipe")}) {
+    const absl::StatusOr<OpenedPotentials> opened = OpenThroughPipe(mace, name);
+    ASSERT_TRUE(opened.ok()) << name << opened.status();
+    ASSERT_NE(opened->potentials[0].mace, nullptr) << name;
+    EXPECT_EQ(opened->potentials[0].metadata.at("kind"), "mace/1");
+  }
+  const absl::StatusOr<OpenedPotentials> ours = OpenThroughPipe(Path("a/best.safetensors"), Path("ours.pipe"));
+  ASSERT_TRUE(ours.ok()) << ours.status();
+  EXPECT_EQ(ours->potentials[0].parameters.ToDoubles(), SmallTiO2Potential(1).parameters.ToDoubles());
+  // What is no model is refused as what it is.
+  ASSERT_TRUE(WriteFileAtomically(Path("words"), "no model of anything\n").ok());
+  EXPECT_THAT(OpenThroughPipe(Path("words"), Path("words.pipe")), ErrorNames(kInvalid, {Path("words.pipe")}));
 }
 
 }  // namespace

@@ -37,6 +37,14 @@ cmp of-1.xyz of-2.xyz || fail "two threads compute something else"
 # Without forces.
 succeeds "$evaluate" --noforces --max_energy_rmse=1e-9 "$two" golden.xyz
 
+# A model comes through a pipe, too.
+succeeds "$evaluate" --max_energy_rmse=1e-9 --max_force_rmse=1e-12 <(cat "$two") golden.xyz
+succeeds "$evaluate" --max_energy_rmse=1e-9 /dev/stdin golden.xyz < <(cat "$two")
+mkfifo model.pipe
+cat "$two" > model.pipe &
+succeeds "$evaluate" --max_energy_rmse=1e-9 model.pipe golden.xyz
+wait
+
 # What cannot be is refused by name.
 refuses "$two.*one kind" "$evaluate" "$ours,$two" golden.xyz
 refuses "export_aenet.*MACE" "$evaluate" --export_aenet=a "$two"
