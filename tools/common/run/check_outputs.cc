@@ -2,8 +2,10 @@
 
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,43 @@ std::vector<std::string> FilesOf(const std::string& argument) {
   return files.ok() ? *std::move(files) : std::vector<std::string>();
 }
 
+// Returns the path without links, "." and "..", whether or not the file exists; "" if that cannot be told, as in a
+// working directory that was removed.
+std::string WholePath(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  if (error) return "";
+  const std::filesystem::path whole = std::filesystem::weakly_canonical(absolute, error);
+  return error ? "" : whole.string();
+}
+
+// True if two outputs are one file, by name or through links, there already or not.
+bool IsSameOutput(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty() || a == "-" || b == "-") return false;
+  struct stat info;
+  if (::stat(a.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) return false;  // such as /dev/null
+  if (a == b) return true;
+  const std::string whole = WholePath(a);
+  return !whole.empty() && whole == WholePath(b);
+}
+
+// Returns the files that are read, each after the flag that names it ("" for an argument).
+std::vector<std::pair<std::string, std::string>> InputsOf(absl::Span<const std::pair<std::string, std::string>> flags,
+                                                          absl::Span<const std::string> args) {
+  std::vector<std::pair<std::string, std::string>> inputs;
+  const auto add = [&inputs](const std::string& flag, const std::string& value) {
+    inputs.emplace_back(flag, value);
+    for (const std::string& file : FilesOf(value)) inputs.emplace_back(flag, file);
+    // A committee is one argument: MODEL,MODEL.
+    for (const absl::string_view part : absl::StrSplit(value, ',')) inputs.emplace_back(flag, part);
+  };
+  for (const std::string& argument : args) add("", argument);
+  for (const auto& [flag, value] : flags) {
+    if (!IsOutputFlag(flag) && !absl::EndsWith(flag, "_dir")) add(flag, value);
+  }
+  return inputs;
+}
+
 }  // namespace
 
 bool IsOutputFlag(absl::string_view name) {
@@ -50,30 +89,18 @@ absl::Status CheckOutputs(absl::Span<const std::pair<std::string, std::string>> 
     }
     if (!IsOutputFlag(flag)) continue;
     for (const auto& [other, value] : flags) {
-      if (other == flag || !IsOutputFlag(other) || value != output || output.empty() || output == "-") continue;
-      struct stat info;
-      if (::stat(output.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) continue;  // such as /dev/null
-      return absl::InvalidArgumentError(
-          absl::StrCat("--", flag, " and --", other, " both name ", output, ": give each a name of its own"));
+      if (other == flag || !IsOutputFlag(other) || !IsSameOutput(output, value)) continue;
+      return absl::InvalidArgumentError(absl::StrCat("--", flag, " and --", other, " both name ", output,
+                                                     value == output ? "" : absl::StrCat(" (as ", value, ")"),
+                                                     ": give each a name of its own"));
     }
     const std::optional<Identity> there = IdentityOf(output);
     if (!there.has_value()) continue;
-    std::vector<std::string> inputs;
-    for (const std::string& argument : args) {
-      const std::vector<std::string> files = FilesOf(argument);
-      inputs.insert(inputs.end(), files.begin(), files.end());
-      // A committee is one argument: MODEL,MODEL.
-      for (const absl::string_view part : absl::StrSplit(argument, ',')) inputs.emplace_back(part);
-    }
-    for (const auto& [other, value] : flags) {
-      if (IsOutputFlag(other)) continue;
-      inputs.push_back(value);
-      for (const absl::string_view part : absl::StrSplit(value, ',')) inputs.emplace_back(part);
-    }
-    for (const std::string& input : inputs) {
+    for (const auto& [other, input] : InputsOf(flags, args)) {
       if (IdentityOf(input) != there) continue;
       return absl::InvalidArgumentError(absl::StrCat("--", flag, "=", output, ": would take the place of ",
                                                      input == output ? "an input" : absl::StrCat("the input ", input),
+                                                     other.empty() ? "" : absl::StrCat(", which --", other, " names"),
                                                      ": give another name"));
     }
   }

@@ -1,5 +1,6 @@
 #include "tools/common/run/check_outputs.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -16,6 +17,7 @@
 namespace rutile {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Flags = std::vector<std::pair<std::string, std::string>>;
 
@@ -87,6 +89,27 @@ TEST_F(CheckOutputsTest, TwoOutputsOfOneName) {
   EXPECT_NE(std::string(status.message()).find("both name"), std::string::npos) << status;
   EXPECT_TRUE(CheckOutputs({{"output", "/dev/null"}, {"csv_output", "/dev/null"}}, {}).ok());
   EXPECT_TRUE(CheckOutputs({{"output", "-"}, {"csv_output", ""}, {"json_output", ""}}, {}).ok());
+}
+
+TEST_F(CheckOutputsTest, TwoOutputsOfOneFile) {
+  const std::string directory = ::testing::TempDir() + "/one", link = ::testing::TempDir() + "/another";
+  ASSERT_EQ(::mkdir(directory.c_str(), 0700), 0);
+  ASSERT_EQ(::symlink(directory.c_str(), link.c_str()), 0);
+  const std::string path = directory + "/new";
+  for (const std::string& same :
+       {directory + "/./new", directory + "//new", directory + "/../one/new", link + "/new"}) {
+    EXPECT_THAT(Message({{"output_model", path}, {"output_triples", same}}, {}),
+                AllOf(HasSubstr("--output_model and --output_triples"), HasSubstr(path), HasSubstr(same)));
+  }
+  EXPECT_EQ(Message({{"output_model", path}, {"output_triples", directory + "/other"}}, {}), "");
+  EXPECT_EQ(Message({{"output_model", path}, {"output_triples", ::testing::TempDir() + "/new"}}, {}), "");
+}
+
+TEST_F(CheckOutputsTest, NamesTheFlagOfTheInput) {
+  EXPECT_THAT(Message({{"output", input_}, {"train", absl::StrCat(other_, ",", input_)}}, {}), HasSubstr("--train"));
+  EXPECT_THAT(Message({{"output_model", input_}, {"test_data", Path("inp*")}}, {}),
+              AllOf(HasSubstr("--output_model="), HasSubstr("--test_data")));
+  EXPECT_EQ(Message({{"output", input_}, {"output_dir", ::testing::TempDir()}}, {}), "") << "a directory is no input";
 }
 
 }  // namespace

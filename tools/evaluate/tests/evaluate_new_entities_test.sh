@@ -131,6 +131,8 @@ expect_error 1 'output_triples has no effect without --new_triples' $evaluate --
   known.safetensors
 makes_nothing no.safetensors '--output_.* both name no.safetensors' $evaluate --new_triples=new.txt \
   --output_model=no.safetensors --output_triples=no.safetensors $model asked.safetensors
+makes_nothing no.safetensors '--output_.* both name .*no.safetensors' $evaluate --new_triples=new.txt \
+  --output_model=no.safetensors --output_triples=./no.safetensors $model asked.safetensors
 expect_error 1 'output_triples=known.safetensors: would take the place of an input' $evaluate --new_triples=new.txt \
   --output_triples=known.safetensors $model known.safetensors
 for flag in calibrate=platt "shard=1/2 --output_dir=parts" export_embeddings=e.tsv list_types; do
