@@ -18,6 +18,7 @@
 #include "lib/train/files/run_directory.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
+#include "tools/tracin/unrolled/unrolled_run.h"
 
 namespace rutile {
 namespace {
@@ -86,8 +87,23 @@ absl::StatusOr<bool> CountByInterval(const TracinFlags& flags, const CheckpointS
   return true;
 }
 
+// Makes the end of a run that is unrolled the only checkpoint of the set.
+absl::Status KeepTheLast(CheckpointSet* checkpoint_set) {
+  if (checkpoint_set->is_kge) {
+    return absl::InvalidArgumentError("--unrolled: is for structures, and these are checkpoints of triples");
+  }
+  RETURN_IF_ERROR(CheckUnrolled(checkpoint_set->checkpoints));
+  checkpoint_set->unrolled = checkpoint_set->checkpoints;
+  checkpoint_set->checkpoints = {checkpoint_set->unrolled.back()};
+  checkpoint_set->paths = {checkpoint_set->paths.back()};
+  checkpoint_set->sha256 = {checkpoint_set->sha256.back()};
+  checkpoint_set->rates = {1};
+  return absl::OkStatus();
+}
+
 // Products with the inverse of a curvature are averaged. Others are multiplied by what the flags say.
 absl::Status SetRates(const TracinFlags& flags, CheckpointSet* checkpoint_set) {
+  if (flags.unrolled) return absl::OkStatus();
   if (flags.gauss_newton) {
     checkpoint_set->rates.assign(checkpoint_set->size(), 1 / static_cast<double>(checkpoint_set->size()));
     return absl::OkStatus();
@@ -182,6 +198,7 @@ absl::StatusOr<CheckpointSet> CheckpointsFromArguments(absl::Span<const std::str
     checkpoint_set.sha256.push_back(std::move(sha256));
   }
   RETURN_IF_ERROR(CheckDistinct(checkpoint_set));
+  if (flags.unrolled) RETURN_IF_ERROR(KeepTheLast(&checkpoint_set));
   return checkpoint_set;
 }
 

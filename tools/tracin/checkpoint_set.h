@@ -23,6 +23,7 @@ struct CheckpointSet {
   std::vector<std::string> sha256;             // SHA-256 of the files
   std::vector<double> rates;                   // weight of each checkpoint's products
   std::vector<CheckpointSummary> checkpoints;  // empty for model files
+  std::vector<CheckpointSummary> unrolled;     // with --unrolled: all of them, of which `checkpoints` has the last
   bool is_kge = false;                         // false: a potential
   bool has_group_rates = false;                // groups of parameters may have other rates: GroupRates
 

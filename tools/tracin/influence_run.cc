@@ -26,6 +26,7 @@
 #include "tools/tracin/outputs/influence_tables.h"
 #include "tools/tracin/parameter_flags.h"
 #include "tools/tracin/shard_processes.h"
+#include "tools/tracin/unrolled/unrolled_run.h"
 #include "tools/tracin/verify.h"
 
 namespace rutile {
@@ -141,6 +142,7 @@ void Describe(const TracinFlags& flags, const CheckpointSet& checkpoint_set, con
   auto& settings = description.settings;
   if (flags.adam) settings["precondition"] = "adam";
   if (flags.gauss_newton) settings["precondition"] = "gauss-newton";
+  if (flags.unrolled) settings["unrolled"] = absl::StrCat("steps ", UnrolledSteps(checkpoint_set.unrolled));
   if (checkpoint_set.has_group_rates) settings["parameter_groups"] = "rates";
   if (!plan->parameters.description.empty()) settings["parameters"] = plan->parameters.description;
   if (flags.sampling.rate < 1) {

@@ -21,6 +21,7 @@
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
+#include "tools/tracin/parameter_flags.h"
 #include "tools/tracin/shard_processes.h"
 
 DEFINE_string(train, "",
@@ -46,7 +47,8 @@ DEFINE_string(
     "exponentials of the others' that are not known) and difference:ENTITY (less the score of this tail); structures "
     "also energy (predicted, eV), "
     "atom-force (squared error of the force on --test_atom), force-component (predicted, of --test_atom along "
-    "--test_component). auto: loss; of structures with --precondition=gauss-newton energy.");
+    "--test_component). auto: loss; of structures with --precondition=gauss-newton or --unrolled "
+    "energy.");
 DEFINE_string(test_indices, "", "With --mode=single: numbers of tests, from 0, with commas between. Empty: 0.");
 DEFINE_int64(max_tests, 0, "Only the first so many tests. 0: all.");
 DEFINE_int64(max_test_triples, 0, "The same as --max_tests.");
@@ -62,6 +64,10 @@ DEFINE_string(
     "adam: each product of two numbers of the gradients is divided by sqrt(v) + epsilon of the run's Adam, as "
     "its steps were; gauss-newton: by the curvature of the training loss, so that a score is by how much the test's "
     "quantity changes if the example is left out (of triples in blocks, of each row of the tables).");
+DEFINE_bool(unrolled, false,
+            "Structures: the exact derivative of a test by the weight of each training structure, back through all "
+            "steps of the "
+            "run, in place of sums over checkpoints. Needs the checkpoints of all steps (train --keep_every_steps=1).");
 DEFINE_string(rates, "auto",
               "What each checkpoint's products are multiplied by: interval, the sum of the learning rates of the steps "
               "since the checkpoint before, for which it stands; checkpoint, the rate of its last step. auto: interval "
@@ -151,7 +157,7 @@ absl::Status RefuseOfMode(TracinMode mode) {
                           "seed",         "shard",          "num_processes",    "precision",
                           "device",       "max_bytes",      "verify",           "use_mixed_precision",
                           "resume",       "projection_dim", "projection_type",  "rates",
-                          "damping",      "probes"});
+                          "damping",      "probes",         "unrolled"});
     case TracinMode::kLeaveOneOut:
       return RefuseFlags("with --mode=leave-one-out",
                          {"test",          "test_indices",  "max_tests",      "max_test_triples",
@@ -214,8 +220,26 @@ absl::StatusOr<std::vector<int64_t>> TestIndices() {
   return indices;
 }
 
+// Refuses what has no meaning for derivatives through a run.
+absl::Status RefuseWithUnrolled(TracinMode mode) {
+  constexpr char kWhy[] = "with --unrolled";
+  if (mode != TracinMode::kTests && mode != TracinMode::kSingle) {
+    return absl::InvalidArgumentError(
+        "--unrolled: is of tests: leave out --self, --merge and modes other than test and "
+        "single");
+  }
+  RETURN_IF_ERROR(RefuseFlags("with --unrolled, which moves all parameters as the run did",
+                              {"precondition", "normalize", "learning_rate", "rates", "projection_dim",
+                               "projection_type", "precision", "use_mixed_precision", "term_weights", "verify"}));
+  RETURN_IF_ERROR(
+      RefuseFlags("with --unrolled, of which one pass has the scores of all structures", {"shard", "num_processes"}));
+  return RefuseParameterFlags(kWhy);
+}
+
 absl::Status SetScoring(TracinFlags* flags) {
   TracInOptions& options = flags->options;
+  flags->unrolled = FLAGS_unrolled;
+  if (flags->unrolled) RETURN_IF_ERROR(RefuseWithUnrolled(flags->mode));
   const absl::StatusOr<InfluenceRanking> ranking = kRankNames.Parse(FLAGS_rank);
   if (!ranking.ok()) return BadFlag("rank", ranking.status());
   options.ranking = *ranking;
@@ -248,7 +272,8 @@ absl::Status SetScoring(TracinFlags* flags) {
   options.memory_limit = FLAGS_max_bytes > 0 ? FLAGS_max_bytes : MemoryLimit() / 4;
   options.memory_limit = std::max<int64_t>(1, options.memory_limit / FLAGS_num_processes);
   options.threads = ThreadsFromFlags();
-  options.scores = options.test_self = flags->has_tests();
+  options.scores = flags->has_tests();
+  options.test_self = options.scores && !flags->unrolled;
   options.train_self = flags->mode == TracinMode::kSelf;
   return absl::OkStatus();
 }

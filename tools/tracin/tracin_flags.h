@@ -45,6 +45,7 @@ struct TracinFlags {
   std::string part;           // in a process started for a shard: the only file to write
   bool adam = false;          // precondition gradients with Adam's state
   bool gauss_newton = false;  // or with the inverse of the loss's Gauss-Newton matrix
+  bool unrolled = false;      // derivatives through the steps of the run
   CheckpointRates checkpoint_rates = CheckpointRates::kAuto;
   std::optional<double> learning_rate;     // replaces the checkpoints' rates
   Precision precision = Precision::kAuto;  // or kFp32, kFp64, kBf16

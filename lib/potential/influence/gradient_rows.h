@@ -66,6 +66,8 @@ class GradientRows {
   // Predicts these outputs of a structure. The functions below are of the last structure that was predicted, and of
   // outputs that were among its terms. Returns the errors of Compute.
   absl::Status Predict(const AtomicData& data, int64_t s, const ExampleTerms& terms);
+  // Must be called before the next structure when the parameters of the formulas have changed.
+  void ForgetStructure() { ready_data_ = nullptr; }
   double EnergyError() const;           // predicted less reference energy per atom, eV; of a structure with an energy
   double ForceError(int64_t c) const;   // of component c < 3N, eV/Angstrom
   double StressError(int64_t c) const;  // of component c < 9 of the symmetric prediction, eV/Angstrom^3

@@ -36,6 +36,8 @@ class OutputRows {
   // formulas: not owned; columns: the parameters that rows have, ascending, [C].
   OutputRows(const GradientFormulas& formulas, const std::vector<ColumnRange>& columns);
 
+  // Must be called before the next Predict when the parameters of the formulas have changed.
+  void ForgetStructure() { gradients_.ForgetStructure(); }
   // Returns the number of outputs of structure s that count. INVALID_ARGUMENT like GradientRows::Compute.
   static int64_t Count(const AtomicData& data, int64_t s, const TermWeights& weights);
 

@@ -134,10 +134,10 @@ absl::Status RefuseOfMode(JudgeMode mode) {
     case JudgeMode::kRetrain:
       break;  // flags for scores are passed on to the tracin that computes them
   }
-  RETURN_IF_ERROR(
-      RefuseFlags("with --judge, which needs all scores and keeps them in its directory",
-                  {"top_k", "rank", "self", "mode", "merge", "shard", "sample_rate", "aggregate", "test_weights",
-                   "csv_output", "json_output", "output_per_triple", "skip_existing", "resume", "model", "hops"}));
+  RETURN_IF_ERROR(RefuseFlags(
+      "with --judge, which needs all scores and keeps them in its directory",
+      {"top_k", "rank", "self", "mode", "merge", "shard", "sample_rate", "aggregate", "test_weights", "csv_output",
+       "json_output", "output_per_triple", "skip_existing", "resume", "model", "hops", "unrolled"}));
   if (mode == JudgeMode::kJudge) return absl::OkStatus();
   return RefuseFlags("with --retrain", {"plan_subsets", "kept", "stratify_by"});
 }

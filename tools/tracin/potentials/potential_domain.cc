@@ -23,6 +23,7 @@
 #include "lib/potential/influence/leave_one_out.h"
 #include "lib/potential/influence/make_curvature.h"
 #include "lib/potential/influence/potential_products.h"
+#include "lib/potential/influence/unrolled_products.h"
 #include "lib/potential/model/model_frame.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/potential/model/task_options.h"
@@ -43,6 +44,7 @@
 #include "tools/tracin/potentials/potential_inputs.h"
 #include "tools/tracin/potentials/potential_weights.h"
 #include "tools/tracin/projection_flags.h"
+#include "tools/tracin/unrolled/unrolled_run.h"
 
 DEFINE_string(train_frames, "auto",
               "Structures: file with the numbers of the structures of --train that were trained on, or all. auto: "
@@ -104,6 +106,10 @@ class PotentialDomain : public InfluenceDomain {
     ASSIGN_OR_RETURN(const WeightedCheckpoint at, PointAt(index));
     ASSIGN_OR_RETURN(const Potential potential, PotentialAt(index));
     const PotentialProductsOptions options = OptionsAt(index);
+    if (flags_.unrolled) {
+      UnrolledRun steps = UnrolledRunOf(checkpoint_set_->unrolled, slices_, potential.shape, examples_);
+      return MakeUnrolledProducts(potential, train_, test_, at, std::move(steps), options);
+    }
     return MakePotentialProducts(potential, train_, test_, at, options, reference_);
   }
 
@@ -334,7 +340,7 @@ absl::Status PotentialDomain::CheckData(const ToolRun& run, const std::vector<st
 
 absl::Status PotentialDomain::Start(const ToolRun& run) {
   RETURN_IF_ERROR(ChooseExamples());
-  ASSIGN_OR_RETURN(options_.test, TestOptionsFromFlags(flags_.gauss_newton ? "energy" : "loss"));
+  ASSIGN_OR_RETURN(options_.test, TestOptionsFromFlags(flags_.gauss_newton || flags_.unrolled ? "energy" : "loss"));
   if (checkpoint_set_ == nullptr) {
     if (!flags_.test.empty()) {
       ASSIGN_OR_RETURN(tests_, PotentialTests(test_, options_.test));
@@ -346,8 +352,9 @@ absl::Status PotentialDomain::Start(const ToolRun& run) {
   options_.num_threads = ThreadsFromFlags();
   const DType own =
       checkpoint_set_->are_models() ? potential_.parameters.dtype() : checkpoint_set_->checkpoints[0].dtype;
-  options_.precision =
-      flags_.gauss_newton && flags_.precision == Precision::kAuto ? DType::kF64 : CheckpointPrecision(flags_, own);
+  options_.precision = flags_.unrolled || (flags_.gauss_newton && flags_.precision == Precision::kAuto)
+                           ? DType::kF64
+                           : CheckpointPrecision(flags_, own);
   RETURN_IF_ERROR(CheckPotentialProductsOptions(options_));
   slices_ = NetworkSlices(potential_.descriptor, potential_.shape);
   for (const CheckpointSummary& checkpoint : checkpoint_set_->checkpoints) {
@@ -445,26 +452,12 @@ absl::Status PotentialDomain::CacheNeighbors() {
   return absl::OkStatus();
 }
 
-absl::Status CheckFlags(const TracinFlags& flags, const CheckpointSet* checkpoint_set) {
-  if (checkpoint_set == nullptr) {
-    RETURN_IF_ERROR(RefuseFlags("with --merge", {"term_weights", "train_frames", "damping", "probes"}));
-  }
-  if (flags.mode == TracinMode::kSelf) {
-    RETURN_IF_ERROR(RefuseFlags("with --self", {"test_quantity", "test_atom", "test_component"}));
-  }
-  if (flags.precision == Precision::kBf16) {
-    return absl::InvalidArgumentError(
-        "--precision=bf16: of potentials there are passes in fp32 and fp64 alone: leave it out");
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolRun& run, const TracinFlags& flags,
                                                                      const CheckpointSet* checkpoint_set,
                                                                      GradientReference reference) {
-  RETURN_IF_ERROR(CheckFlags(flags, checkpoint_set));
+  RETURN_IF_ERROR(CheckPotentialFlags(flags, checkpoint_set != nullptr));
   const std::string path = checkpoint_set != nullptr ? ModelPath(*checkpoint_set, flags) : flags.model;
   std::optional<Potential> potential;
   if (!path.empty()) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
+#include "lib/task/precision.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 
@@ -57,6 +58,20 @@ absl::StatusOr<PotentialTestOptions> TestOptionsFromFlags(const std::string& aut
   }
   options.component = static_cast<int>(axis);
   return options;
+}
+
+absl::Status CheckPotentialFlags(const TracinFlags& flags, bool has_model) {
+  if (!has_model) {
+    RETURN_IF_ERROR(RefuseFlags("with --merge", {"term_weights", "train_frames", "damping", "probes"}));
+  }
+  if (flags.mode == TracinMode::kSelf) {
+    RETURN_IF_ERROR(RefuseFlags("with --self", {"test_quantity", "test_atom", "test_component"}));
+  }
+  if (flags.precision == Precision::kBf16) {
+    return absl::InvalidArgumentError(
+        "--precision=bf16: of potentials there are passes in fp32 and fp64 alone: leave it out");
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<double>> TermWeightsFromFlags() {

@@ -1,0 +1,87 @@
+#include "lib/optimizer/step_adjoint.h"
+
+#include <cmath>
+#include <cstddef>
+
+namespace rutile {
+namespace {
+
+void Take(const AdamStep& step, absl::Span<const double> gradient, OptimizerState* state) {
+  for (size_t i = 0; i < gradient.size(); ++i) {
+    double &p = state->parameters[i], &m = state->m[i], &v = state->v[i];
+    p *= step.keep;
+    const double g = gradient[i] + step.l2 * p;
+    m = step.beta1 * m + (1 - step.beta1) * g;
+    v = step.beta2 * v + (1 - step.beta2) * g * g;
+    p -= step.step_size * m / (std::sqrt(v) / step.root_correction2 + step.epsilon);
+  }
+}
+
+void Take(const SgdStep& step, absl::Span<const double> gradient, OptimizerState* state) {
+  for (size_t i = 0; i < gradient.size(); ++i) {
+    double &p = state->parameters[i], &b = state->m[i];
+    const double g = gradient[i] + step.l2 * p;
+    if (step.momentum == 0) {
+      p -= step.learning_rate * g;
+      continue;
+    }
+    b = step.momentum * b + step.gain * g;
+    p -= step.learning_rate * (step.nesterov ? g + step.momentum * b : b);
+  }
+}
+
+std::vector<double> Back(const AdamStep& step, const OptimizerState& before, const OptimizerState& after,
+                         absl::Span<const double> gradient, OptimizerState* adjoint) {
+  std::vector<double> by_gradient(gradient.size());
+  for (size_t i = 0; i < gradient.size(); ++i) {
+    const double by_p = adjoint->parameters[i];
+    const double g = gradient[i] + step.l2 * step.keep * before.parameters[i];
+    const double root = std::sqrt(after.v[i]), divisor = root / step.root_correction2 + step.epsilon;
+    const double by_m = adjoint->m[i] - step.step_size * by_p / divisor;
+    double by_v = adjoint->v[i];
+    if (root > 0) {
+      by_v += step.step_size * by_p * after.m[i] / (2 * divisor * divisor * step.root_correction2 * root);
+    }
+    const double by_g = (1 - step.beta1) * by_m + 2 * (1 - step.beta2) * g * by_v;
+    adjoint->parameters[i] = step.keep * (by_p + step.l2 * by_g);
+    adjoint->m[i] = step.beta1 * by_m;
+    adjoint->v[i] = step.beta2 * by_v;
+    by_gradient[i] = by_g;
+  }
+  return by_gradient;
+}
+
+std::vector<double> Back(const SgdStep& step, absl::Span<const double> gradient, OptimizerState* adjoint) {
+  std::vector<double> by_gradient(gradient.size());
+  for (size_t i = 0; i < gradient.size(); ++i) {
+    const double by_move = -step.learning_rate * adjoint->parameters[i];
+    double by_g = by_move;
+    if (step.momentum != 0) {
+      const double by_b = adjoint->m[i] + (step.nesterov ? step.momentum * by_move : by_move);
+      by_g = step.gain * by_b + (step.nesterov ? by_move : 0);
+      adjoint->m[i] = step.momentum * by_b;
+    }
+    adjoint->parameters[i] += step.l2 * by_g;
+    by_gradient[i] = by_g;
+  }
+  return by_gradient;
+}
+
+}  // namespace
+
+OptimizerState ZeroState(const UnrolledUpdate& update, size_t num_parameters) {
+  const std::vector<double> zeros(num_parameters, 0.0);
+  return {zeros, zeros, std::holds_alternative<AdamStep>(update) ? zeros : std::vector<double>()};
+}
+
+void TakeStep(const UnrolledUpdate& update, absl::Span<const double> gradient, OptimizerState* state) {
+  std::visit([&](const auto& step) { Take(step, gradient, state); }, update);
+}
+
+std::vector<double> StepBack(const UnrolledUpdate& update, const OptimizerState& before, const OptimizerState& after,
+                             absl::Span<const double> gradient, OptimizerState* adjoint) {
+  if (const auto* adam = std::get_if<AdamStep>(&update)) return Back(*adam, before, after, gradient, adjoint);
+  return Back(std::get<SgdStep>(update), gradient, adjoint);
+}
+
+}  // namespace rutile

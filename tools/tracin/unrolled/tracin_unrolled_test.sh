@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# Influence by unrolling a run equals a finite difference of real trainings, and what cannot be unrolled is refused.
+set -uo pipefail
+tracin=$PWD/tools/tracin/tracin
+train=$PWD/tools/train/train
+evaluate=$PWD/tools/evaluate/evaluate
+tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
+. tools/common/tool_test.sh
+cd "$TEST_TMPDIR" || exit 1
+
+# weighted N WEIGHT FILE: the first 18 frames, with the weight of number N, from 0, and 1 for the others.
+weighted() {
+  awk -v n="$1" -v w="$2" '/^ *[0-9]+ *$/ { if (++count > 18) exit; print; head = 1; next }
+    head { print $0 " w=" (count - 1 == n ? w : 1); head = 0; next } { print }' "$tio2" > "$3"
+}
+awk '/^ *[0-9]+ *$/ { ++n } n > 60 && n < 63 { print }' "$tio2" > t.extxyz
+weighted 0 1 s.extxyz
+energies() {
+  rm -rf ev
+  $evaluate --forces=false --output_dir=ev "$1" t.extxyz > stdout 2> log || fail "evaluate: $(cat log)"
+  awk -F'\t' 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == "predicted_energy[eV]") at = i; next }
+    { print $at }' ev/predictions.tsv
+}
+# near A B RELATIVE: both files have the same numbers, one a line, to a share of the largest.
+near() {
+  paste "$1" "$2" | awk -v limit="$3" '
+    { d = $1 - $2; if (d < 0) d = -d; if (d > worst) worst = d
+      s = $1 < 0 ? -$1 : $1; if (s > largest) largest = s; n = NF }
+    END { if (n == 2 && worst <= limit * largest && largest > 0) exit 0; print "off by", worst, "of", largest; exit 1 }'
+}
+# score TEST TRAIN TABLE
+score() {
+  awk -F'\t' -v t="$1" -v s="$2" '
+    NR == 1 { for (i = 1; i <= NF; ++i) { at[$i] = i; if ($i ~ /^score/) c = i }; next }
+    $at["test"] == t && $at["train"] == s { print $c }' "$3"
+}
+
+# Scales of features and energies do not depend on the weights here, as they are no part of the derivative.
+small="--species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --rad_order=3 --ang_order=1 --hidden=3 --precision=fp64
+  --weight_key=w
+  --feature_scaling=none --energy_scaling=false --atomic_energies=Ti=-4.9,O=-9.8 --validation_fraction=0
+  --batch_size=5
+  --max_epochs=4 --plot=false --progress=false --check_gradient=false"
+table="--unrolled --top_k=0 --train=s.extxyz --test=t.extxyz"
+# equals_training NAME FLAGS...: scores of a run with these flags are what trainings with other weights change. The
+# difference of 0.02 in a weight leaves 1e-4 of the change to its square, and evaluate prints 8 decimals.
+equals_training() {
+  local name=$1 s t
+  shift
+  rm -rf run high low
+  succeeds $train $small "$@" --keep_every_steps=1 --output_dir=run s.extxyz
+  succeeds $tracin $table --threads=1 run/checkpoints/step-*.safetensors
+  mv stdout one.tsv
+  expect_line 'steps unrolled; taken again, they differ from the run.s by at most' log
+  succeeds $tracin $table --threads=2 run/checkpoints/step-*.safetensors
+  cmp stdout one.tsv || fail "$name: threads"
+  : > said; : > seen
+  for s in 2 13; do
+    weighted $s 1.01 high.extxyz
+    weighted $s 0.99 low.extxyz
+    rm -rf high low
+    succeeds $train $small "$@" --output_dir=high high.extxyz
+    succeeds $train $small "$@" --output_dir=low low.extxyz
+    energies high/last.safetensors > high.txt
+    energies low/last.safetensors > low.txt
+    paste high.txt low.txt | awk '{ printf "%.12g\n", -($1 - $2) / 0.02 }' >> seen
+    for t in 0 1; do score $t $s one.tsv >> said; done
+  done
+  near said seen 0.002 || fail "$name: unrolled and by training: $(paste said seen)"
+}
+energy=--force_weight=0
+force=--force_weight=0.3
+equals_training sgd $energy --loss=mse --optimizer=sgd --learning_rate=0.01
+equals_training momentum $energy --loss=huber --huber_delta=0.2 --optimizer=sgd --learning_rate=0.01 --momentum=0.8 \
+  --nesterov --weight_decay=0.01
+equals_training both $force --loss=mse --optimizer=sgd --learning_rate=0.005 --momentum=0.5
+equals_training adam $energy --loss=mse --optimizer=adam --learning_rate=0.01 --epsilon=1e-4 --weight_decay=0.01
+equals_training adamw $force --loss=huber --huber_delta_force=0.5 --huber_delta=0.5 --optimizer=adamw \
+  --learning_rate=0.01 --epsilon=1e-4 --weight_decay=0.1
+equals_training roots $force --loss=rmse --optimizer=adam --learning_rate=0.005 --epsilon=1e-3 --noshuffle \
+  --accumulate_grad_batches=2 --lr_scheduler=constant
+
+# The same run in fp32, whose steps are those of the run to its rounding; the influence file keeps how scores were made.
+rm -rf run
+succeeds $train $small $energy --precision=fp32 --keep_every_steps=1 --output_dir=run s.extxyz
+succeeds $tracin $table --output=u.safetensors run/checkpoints/step-*.safetensors
+expect_line '16 steps unrolled' log
+grep -qa 'steps 1-16' u.safetensors || fail "steps are not recorded"
+# Scores of the loss of a test are proportional to those of its energy, as its error is all that the loss knows.
+succeeds $tracin $table run/checkpoints/step-*.safetensors
+mv stdout energy.tsv
+succeeds $tracin $table --test_quantity=loss run/checkpoints/step-*.safetensors
+: > by_energy; : > by_loss
+factor=$(awk -v a="$(score 0 4 stdout)" -v b="$(score 0 4 energy.tsv)" 'BEGIN { printf "%.15g", a / b }')
+for s in 1 7 16; do
+  score 0 $s stdout >> by_loss
+  awk -v f="$factor" -v e="$(score 0 $s energy.tsv)" 'BEGIN { printf "%.12g\n", f * e }' >> by_energy
+done
+near by_energy by_loss 1e-4 || fail "losses: $(paste by_energy by_loss)"
+# The end of a run alone: influence through its last steps.
+succeeds $tracin $table run/checkpoints/step-00000001[0-6].safetensors
+expect_line '6 steps unrolled' log
+
+refuse() { expect_error 1 "$1" "$tracin" $table "${@:2}"; }
+refuse 'step-000000004.*of step 4 and follows step 2.*--keep_every_steps=1' \
+  run/checkpoints/step-00000000[124].safetensors
+refuse 'one checkpoint, of step 16' run/checkpoints/last.safetensors
+refuse 'models' run/best.safetensors
+refuse '--precondition' --precondition=adam run/checkpoints/step-*.safetensors
+refuse '--normalize' --normalize=cosine run/checkpoints/step-*.safetensors
+refuse '--num_processes' --num_processes=2 run/checkpoints/step-*.safetensors
+refuse '--blocks' --blocks run/checkpoints/step-*.safetensors
+expect_error 1 '--unrolled: is of tests' "$tracin" --unrolled --self --train=s.extxyz run/checkpoints/step-*.safetensors
+# Other labels than those of the run are found by its steps.
+sed 's/energy=-2/energy=-3/' s.extxyz > other.extxyz
+cmp -s s.extxyz other.extxyz && fail "no label was changed"
+expect_error 2 'step-0000000[0-9]*.*taken again.*differs by' "$tracin" --unrolled --train=other.extxyz --test=t.extxyz \
+  --train_frames=all run/checkpoints/step-*.safetensors
+# refuses_run PATTERN FLAGS...: a run with these flags is refused by name.
+refuses_run() {
+  local pattern=$1
+  shift
+  rm -rf no
+  succeeds $train $small --precision=fp32 "$energy" --max_steps=5 --keep_every_steps=1 --output_dir=no "$@" s.extxyz
+  refuse "$pattern" no/checkpoints/step-*.safetensors
+}
+refuses_run 'optimizer=rmsprop' --optimizer=rmsprop
+refuses_run 'gradient_clip_val=1' --gradient_clip_val=1
+refuses_run 'ema' --ema
+refuses_run 'amsgrad=true' --amsgrad
+refuses_run 'limit_train_batches=2' --limit_train_batches=2
+refuses_run 'parameter_groups' --parameter_groups='network.Ti.*:lr_scale=0.1'
+refuses_run 'bucket_window' --bucket_by_size
+refuses_run 'sampling_policy=energy_weighted' --sampling_policy=energy_weighted
+refuses_run 'force_fraction=0.5' --force_weight=0.3 --force_fraction=0.5
+finish
