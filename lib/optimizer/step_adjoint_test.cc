@@ -77,7 +77,9 @@ TEST(StepAdjointTest, TakesTheStepsOfTheOptimizers) {
     for (int i = 0; i < 3; ++i) {  // 1e-15: the kernels may add in another order
       EXPECT_NEAR(state.parameters[i], expected.parameters[i], 1e-15) << update.index();
       EXPECT_NEAR(state.m[i], expected.m[i], 1e-15) << update.index();
-      if (!state.v.empty()) EXPECT_NEAR(state.v[i], expected.v[i], 1e-15) << update.index();
+      if (!state.v.empty()) {
+        EXPECT_NEAR(state.v[i], expected.v[i], 1e-15) << update.index();
+      }
     }
   }
 }
@@ -99,7 +101,9 @@ TEST(StepAdjointTest, EqualsFiniteDifferences) {
     for (int i = 0; i < 3; ++i) {
       EXPECT_NEAR(adjoint.parameters[i], slope(&OptimizerState::parameters, i), kTolerance) << update.index();
       EXPECT_NEAR(adjoint.m[i], slope(&OptimizerState::m, i), kTolerance) << update.index();
-      if (!before.v.empty()) EXPECT_NEAR(adjoint.v[i], slope(&OptimizerState::v, i), kTolerance);
+      if (!before.v.empty()) {
+        EXPECT_NEAR(adjoint.v[i], slope(&OptimizerState::v, i), kTolerance);
+      }
       Doubles high = kGradient, low = kGradient;
       high[i] += kStep;
       low[i] -= kStep;
