@@ -43,7 +43,8 @@ small="--species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --rad_order=3 --ang_order=1 
   --max_epochs=4 --plot=false --progress=false --check_gradient=false"
 table="--unrolled --top_k=0 --train=s.extxyz --test=t.extxyz"
 # equals_training NAME FLAGS...: scores of a run with these flags are what trainings with other weights change. The
-# difference of 0.02 in a weight leaves 1e-4 of the change to its square, and evaluate prints 8 decimals.
+# difference of 0.02 in a weight leaves 1e-5 of the change to higher orders; the 8 decimals that evaluate prints are 5e-7
+# of a difference, and the largest of each run are 6e-3 or more.
 equals_training() {
   local name=$1 s t
   shift
@@ -66,7 +67,7 @@ equals_training() {
     paste high.txt low.txt | awk '{ printf "%.12g\n", -($1 - $2) / 0.02 }' >> seen
     for t in 0 1; do score $t $s one.tsv >> said; done
   done
-  near said seen 0.002 || fail "$name: unrolled and by training: $(paste said seen)"
+  near said seen 2e-4 || fail "$name: unrolled and by training: $(paste said seen)"
 }
 energy=--force_weight=0
 force=--force_weight=0.3
@@ -109,6 +110,7 @@ refuse 'models' run/best.safetensors
 refuse '--precondition' --precondition=adam run/checkpoints/step-*.safetensors
 refuse '--normalize' --normalize=cosine run/checkpoints/step-*.safetensors
 refuse '--num_processes' --num_processes=2 run/checkpoints/step-*.safetensors
+expect_error 1 'unrolled' "$tracin" --judge=j --unrolled --train=s.extxyz --test=t.extxyz run
 refuse '--blocks' --blocks run/checkpoints/step-*.safetensors
 expect_error 1 '--unrolled: is of tests' "$tracin" --unrolled --self --train=s.extxyz run/checkpoints/step-*.safetensors
 # Other labels than those of the run are found by its steps.
