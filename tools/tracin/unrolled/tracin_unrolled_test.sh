@@ -43,8 +43,8 @@ small="--species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --rad_order=3 --ang_order=1 
   --max_epochs=4 --plot=false --progress=false --check_gradient=false"
 table="--unrolled --top_k=0 --train=s.extxyz --test=t.extxyz"
 # equals_training NAME FLAGS...: scores of a run with these flags are what trainings with other weights change. The
-# difference of 0.02 in a weight leaves 1e-5 of the change to higher orders; the 8 decimals that evaluate prints are 5e-7
-# of a difference, and the largest of each run are 6e-3 or more.
+# difference of 0.02 in a weight leaves 1e-5 of the change to higher orders. The 8 decimals that evaluate prints are
+# 5e-7 of a difference, and the largest difference of each run is 6e-3 or more.
 equals_training() {
   local name=$1 s t
   shift
