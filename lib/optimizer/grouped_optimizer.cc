@@ -22,17 +22,20 @@ namespace rutile {
 namespace {
 
 // Returns the ranges of the `chosen` slices, merging adjacent ones: a contiguous group is one pass of the kernel.
+// rows: whether rows of tables count.
 std::vector<ParameterRange> RangesOf(absl::Span<const ParameterSlice> slices, const std::vector<bool>& chosen,
-                                     bool decay_biases) {
+                                     bool decay_biases, bool rows) {
   std::vector<size_t> order(slices.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return slices[a].offset < slices[b].offset; });
   std::vector<ParameterRange> ranges;
   for (const size_t s : order) {
     if (!chosen[s] || slices[s].buffer) continue;
-    const ParameterRange range = {slices[s].offset, slices[s].num_elements(), decay_biases || !IsBiasOrNorm(slices[s])};
+    const int64_t size = slices[s].num_elements();
+    ParameterRange range = {slices[s].offset, size, decay_biases || !IsBiasOrNorm(slices[s])};
+    if (rows && slices[s].table && size > 0) range.row = size / slices[s].shape[0];
     if (!ranges.empty() && ranges.back().begin + ranges.back().size == range.begin &&
-        ranges.back().decays == range.decays) {
+        ranges.back().decays == range.decays && ranges.back().row == range.row) {
       ranges.back().size += range.size;
     } else {
       ranges.push_back(range);
@@ -40,6 +43,8 @@ std::vector<ParameterRange> RangesOf(absl::Span<const ParameterSlice> slices, co
   }
   return ranges;
 }
+
+bool CountsRows(const OptimizerOptions& options) { return options.kind == OptimizerKind::kRowwiseAdagrad; }
 
 NamedTensors Copied(const NamedTensors& tensors) {
   NamedTensors copies;
@@ -66,7 +71,8 @@ GroupedOptimizer::GroupedOptimizer(const OptimizerOptions& run, const ParameterG
     if (std::find(own.begin(), own.end(), true) == own.end()) continue;  // only the default group can be empty
     const OptimizerOptions& optimizer = g < options.groups.size() ? options.groups[g].optimizer : run;
     Group group;
-    group.optimizer = MakeOptimizer(optimizer, dtype, RangesOf(slices, own, options.decay_biases));
+    group.optimizer =
+        MakeOptimizer(optimizer, dtype, RangesOf(slices, own, options.decay_biases, CountsRows(optimizer)));
     group.rate_scale = optimizer.learning_rate / run.learning_rate;
     group.others = own;
     group.others.flip();
@@ -142,15 +148,25 @@ std::vector<ParameterRange> TrainedRanges(const ParameterGroupOptions& options, 
   const std::vector<ParameterSlice> slices = task.parameter_slices();
   const bool buffers = std::any_of(slices.begin(), slices.end(), [](const ParameterSlice& s) { return s.buffer; });
   if (options.decay_biases && !buffers) return {{0, task.num_parameters(), true}};
-  return RangesOf(slices, std::vector<bool>(slices.size(), true), options.decay_biases);
+  return RangesOf(slices, std::vector<bool>(slices.size(), true), options.decay_biases, /*rows=*/false);
+}
+
+bool StepsRowsAlone(const OptimizerOptions& run, const ParameterGroupOptions& options) {
+  if (options.alternate_steps > 0) return false;
+  const auto stays = [&](const OptimizerOptions& o) { return options.lazy_rows || MovesOnlyRowsWithGradients(o); };
+  return stays(run) && std::all_of(options.groups.begin(), options.groups.end(),
+                                   [&](const ParameterGroup& group) { return stays(group.optimizer); });
 }
 
 std::unique_ptr<Optimizer> MakeTrainingOptimizer(const OptimizerOptions& run, const ParameterGroupOptions& options,
                                                  const Task& task) {
   const DType dtype = task.parameter_dtype();
   const std::vector<ParameterSlice> slices = task.parameter_slices();
+  const std::vector<ParameterRange> trained =
+      CountsRows(run) ? RangesOf(slices, std::vector<bool>(slices.size(), true), options.decay_biases, /*rows=*/true)
+                      : TrainedRanges(options, task);
   std::unique_ptr<Optimizer> optimizer = options.groups.empty()
-                                             ? MakeOptimizer(run, dtype, TrainedRanges(options, task))
+                                             ? MakeOptimizer(run, dtype, trained)
                                              : std::make_unique<GroupedOptimizer>(run, options, dtype, slices);
   if (!options.lazy_rows) return optimizer;
   return std::make_unique<LazyRows>(std::move(optimizer), slices);

@@ -10,6 +10,7 @@
 #include "lib/optimizer/adam.h"
 #include "lib/optimizer/gradient_norm.h"
 #include "lib/optimizer/rmsprop.h"
+#include "lib/optimizer/rowwise_adagrad.h"
 #include "lib/optimizer/schedule_free.h"
 #include "lib/optimizer/sgd.h"
 
@@ -30,6 +31,33 @@ void Optimizer::StepLargePart(int64_t begin, const Tensor& gradient, double scal
     const int64_t first = cut(from), size = cut(to) - first;
     if (size > 0) StepPart(begin + first, gradient.Slice(first, {size}), scale, parameters);
   });
+}
+
+void Optimizer::StepRows(double learning_rate, const RowGradient& gradient, double scale, Tensor* parameters) {
+  constexpr int64_t kRanges = 128;
+  BeginStep(learning_rate);
+  const auto step = [&](int64_t first, int64_t end, int) {
+    for (int64_t i = first; i < end; ++i) {
+      const RowGradient::Range& range = gradient.ranges[i];
+      StepPart(range.begin, gradient.values.Slice(range.at, {range.size}), scale, parameters);
+    }
+  };
+  const auto n = static_cast<int64_t>(gradient.ranges.size());
+  if (pool_ == nullptr || n <= kRanges) return step(0, n, 0);
+  pool_->For(n, kRanges, step);
+}
+
+bool MovesOnlyRowsWithGradients(const OptimizerOptions& options) {
+  switch (options.kind) {
+    case OptimizerKind::kSgd:
+      return options.momentum == 0 && options.weight_decay == 0;
+    case OptimizerKind::kAdagrad:
+    case OptimizerKind::kRowwiseAdagrad:
+      // Without epsilon, the first step of a row without a gradient would divide 0 by 0.
+      return options.weight_decay == 0 && (options.epsilon > 0 || options.initial_accumulator > 0);
+    default:
+      return false;
+  }
 }
 
 double Optimizer::StepPartKeeping(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters,
@@ -60,6 +88,8 @@ std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerOptions& options, DType 
       return std::make_unique<Rmsprop>(options, dtype, std::move(ranges));
     case OptimizerKind::kAdagrad:
       return std::make_unique<Adagrad>(options, dtype, std::move(ranges));
+    case OptimizerKind::kRowwiseAdagrad:
+      return std::make_unique<RowwiseAdagrad>(options, dtype, std::move(ranges));
     case OptimizerKind::kScheduleFreeAdamW:
       return std::make_unique<ScheduleFreeAdamW>(options, dtype, std::move(ranges));
     case OptimizerKind::kLbfgs:

@@ -28,6 +28,7 @@
 #include "lib/optimizer/optimizer_options.h"
 #include "lib/optimizer/parameter_range.h"
 #include "lib/optimizer/step_visitor.h"
+#include "lib/task/row_gradients.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -59,9 +60,13 @@ class Optimizer {
   // Does the same as StepPart, to the bit, with several threads.
   void StepLargePart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters);
 
+  // Performs one step with a gradient that is 0 outside of its ranges, whose parameters and state alone are touched:
+  // the bits of Step for options of MovesOnlyRowsWithGradients, and for LazyRows.
+  void StepRows(double learning_rate, const RowGradient& gradient, double scale, Tensor* parameters);
+
   // Tells `visitor` the step that BeginStep has begun, for a caller who performs it on copies instead of calling
   // StepPart. The step count is then up to date here, parameters and averages only once the caller copies them back.
-  // CHECK-fails on LazyRows, whose steps depend on the gradient.
+  // CHECK-fails on LazyRows, whose steps depend on the gradient, and on RowwiseAdagrad, whose state is of rows.
   virtual void VisitStep(StepVisitor* visitor) const;
 
   // Returns the parameters to evaluate and to write as a model while `parameters` [P] are trained. These are the same
@@ -86,6 +91,9 @@ class Optimizer {
 
   ThreadPool* pool_ = nullptr;
 };
+
+// True if a parameter whose gradient is 0 keeps its value and its state in every step (a row, with rowwise-adagrad).
+bool MovesOnlyRowsWithGradients(const OptimizerOptions& options);
 
 // Makes an optimizer of these ranges; other parameters stay unchanged. Its state covers the ranges alone, n values in
 // their order. CHECK-fails on L-BFGS and on a type other than F32 and F64.

@@ -21,7 +21,7 @@ constexpr unsigned kAdams =
 constexpr unsigned kPlainAdams = Bit(OptimizerKind::kAdam) | Bit(OptimizerKind::kAdamW);
 constexpr unsigned kSgd = Bit(OptimizerKind::kSgd);
 constexpr unsigned kRmsprop = Bit(OptimizerKind::kRmsprop);
-constexpr unsigned kAdagrad = Bit(OptimizerKind::kAdagrad);
+constexpr unsigned kAdagrad = Bit(OptimizerKind::kAdagrad) | Bit(OptimizerKind::kRowwiseAdagrad);
 constexpr unsigned kFree = Bit(OptimizerKind::kScheduleFreeAdamW);
 constexpr unsigned kLbfgs = Bit(OptimizerKind::kLbfgs);
 constexpr unsigned kFirstOrder = kAdams | kSgd | kRmsprop | kAdagrad;
@@ -47,18 +47,22 @@ absl::Span<const Setting<OptimizerOptions>> OptimizerSettings() {
   static constexpr Setting<O> kSettings[] = {
       Setting<O>::Choice<&O::kind, &kOptimizerNames>(
           "optimizer",
-          "Optimizer: adam, adamw, sgd, rmsprop, adagrad, schedule-free-adamw or lbfgs. All but the last two equal "
-          "those of torch.optim to rounding, and the last takes all examples at once.")
+          "Optimizer: adam, adamw, sgd, rmsprop, adagrad, rowwise-adagrad, schedule-free-adamw or lbfgs. All but the "
+          "last "
+          "three equal those of torch.optim to rounding, and the last takes all examples at once. rowwise-adagrad has "
+          "one number for each row of an embedding table, in place of one for each of its numbers.")
           .Resetting(kMoments),
       Setting<O>("learning_rate", &O::learning_rate,
                  "Step size; 0 means the optimizer's default. The defaults are 0.01 (adam and adamw; on triples 0.003, "
-                 "or 0.001 with tiepin), 0.01 (sgd, rmsprop, adagrad), 0.0025 (schedule-free-adamw) and 1 (lbfgs).")
+                 "or 0.001 with tiepin), 0.01 (sgd, rmsprop, adagrad, rowwise-adagrad), 0.0025 (schedule-free-adamw) "
+                 "and 1 (lbfgs).")
           .In(Above(0))
           .Automatic("0")
           .MayChange(),
       Setting<O>("weight_decay", &O::weight_decay,
                  "Strength of weight decay. It is added to the gradient, times the parameters (adam, sgd, rmsprop, "
-                 "adagrad), or shrinks the parameters by learning rate times weight decay in each step (adamw, "
+                 "adagrad, rowwise-adagrad), or shrinks the parameters by learning rate times weight decay in each "
+                 "step (adamw, "
                  "schedule-free-adamw). With -1, it is 0.01 for adamw, else 0; lbfgs has none.")
           .In(AtLeast(0))
           .Automatic("-1")
@@ -79,7 +83,7 @@ absl::Span<const Setting<OptimizerOptions>> OptimizerSettings() {
           .Resetting(kMoments),
       Setting<O>("epsilon", &O::epsilon,
                  "Number added to the root of the mean square, or of the sum (adagrad). With -1, it is 1e-10 for "
-                 "adagrad, else 1e-8; sgd has none.")
+                 "adagrad and rowwise-adagrad, else 1e-8; sgd has none.")
           .In(AtLeast(0))
           .Automatic("-1")
           .Needs(kBy, IsOneOf<kAdams | kRmsprop | kAdagrad>),
@@ -101,11 +105,12 @@ absl::Span<const Setting<OptimizerOptions>> OptimizerSettings() {
           .Needs(kBy, IsOneOf<kRmsprop>)
           .Resetting(kMoments),
       Setting<O>("lr_decay", &O::lr_decay,
-                 "Decay of the learning rate (adagrad). The rate in step t, from 0, is divided by 1 + lr_decay t.")
+                 "Decay of the learning rate (adagrad, rowwise-adagrad). The rate in step t, from 0, is divided by 1 + "
+                 "lr_decay t.")
           .In(AtLeast(0))
           .Needs(kBy, IsOneOf<kAdagrad>),
       Setting<O>("initial_accumulator", &O::initial_accumulator,
-                 "Initial value of the sums of squared gradients (adagrad).")
+                 "Initial value of the sums of squared gradients (adagrad, rowwise-adagrad).")
           .In(AtLeast(0))
           .Needs(kBy, IsOneOf<kAdagrad>),
       Setting<O>("weight_step_power", &O::weight_step_power,

@@ -14,10 +14,10 @@
 
 namespace rutile {
 
-enum class OptimizerKind { kAdam, kAdamW, kSgd, kLbfgs, kRmsprop, kAdagrad, kScheduleFreeAdamW };
+enum class OptimizerKind { kAdam, kAdamW, kSgd, kLbfgs, kRmsprop, kAdagrad, kScheduleFreeAdamW, kRowwiseAdagrad };
 
 inline constexpr absl::string_view kOptimizerWords[] = {
-    "adam", "adamw", "sgd", "lbfgs", "rmsprop", "adagrad", "schedule-free-adamw"};
+    "adam", "adamw", "sgd", "lbfgs", "rmsprop", "adagrad", "schedule-free-adamw", "rowwise-adagrad"};
 inline constexpr EnumNames<OptimizerKind> kOptimizerNames("no optimizer", kOptimizerWords);
 
 struct OptimizerOptions {
@@ -28,7 +28,7 @@ struct OptimizerOptions {
   double beta2 = 0.999;
   // Adam, AdamW: divides by the largest mean of squares so far, not by the last one.
   bool amsgrad = false;
-  // Added to the root of the mean square (to the root of the sum: Adagrad).
+  // Added to the root of the mean square (to the root of the sum: Adagrad, also row-wise).
   double epsilon = 1e-8;
   // AdamW: shrinks the parameters, learning rate * weight_decay each step; schedule-free AdamW: the same, of the point
   // that gradients are taken at. Others: added to the gradient, times the parameters (L2).
@@ -41,7 +41,8 @@ struct OptimizerOptions {
   // RMSprop: decay of the mean of squared gradients; centered: the squared mean is taken off it.
   double alpha = 0.99;
   bool centered = false;
-  // Adagrad: learning rate / (1 + lr_decay t) in step t (from 0), and what the sums of squares begin with.
+  // Adagrad, row-wise or not: learning rate / (1 + lr_decay t) in step t (from 0), and what the sums of squares begin
+  // with.
   double lr_decay = 0;
   double initial_accumulator = 0;
   // Schedule-free AdamW: step t (from 1) counts t^step_power * (highest learning rate so far)^lr_power in the average.
@@ -53,9 +54,9 @@ struct OptimizerOptions {
   double tolerance_change = 1e-9;    // of parameters and loss
 };
 
-// The defaults of that optimizer in PyTorch: learning rate 1e-3 (Adam, AdamW), 1e-2 (SGD, RMSprop, Adagrad), 1
-// (L-BFGS); weight decay 1e-2 for AdamW, else 0; epsilon 1e-10 for Adagrad. Of schedule-free AdamW those of its
-// authors' package: learning rate 2.5e-3.
+// The defaults of that optimizer in PyTorch: learning rate 1e-3 (Adam, AdamW), 1e-2 (SGD, RMSprop, Adagrad, row-wise or
+// not), 1 (L-BFGS); weight decay 1e-2 for AdamW, else 0; epsilon 1e-10 for both kinds of Adagrad. Of schedule-free
+// AdamW those of its authors' package: learning rate 2.5e-3.
 OptimizerOptions DefaultOptimizerOptions(OptimizerKind kind);
 absl::StatusOr<OptimizerOptions> DefaultOptimizerOptions(
     absl::string_view name);  // INVALID_ARGUMENT naming the choices

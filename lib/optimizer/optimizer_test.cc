@@ -33,7 +33,7 @@ Tensor RandomTensor(DType dtype, int64_t n, const char* purpose, int step = 0) {
 
 std::vector<OptimizerOptions> AllOptions() {
   std::vector<OptimizerOptions> all;
-  for (const char* name : {"adam", "adamw", "rmsprop", "adagrad", "schedule-free-adamw", "sgd"}) {
+  for (const char* name : {"adam", "adamw", "rmsprop", "adagrad", "schedule-free-adamw", "sgd", "rowwise-adagrad"}) {
     all.push_back(DefaultOptimizerOptions(name).value());
     all.back().weight_decay = 0.1;
   }

@@ -15,6 +15,7 @@ struct ParameterRange {
   int64_t begin = 0;
   int64_t size = 0;
   bool decays = true;  // false: weight decay does not apply
+  int64_t row = 1;     // numbers in a row of the table that it is part of; 1: no table, or rows do not matter
 };
 
 inline int64_t TotalSize(absl::Span<const ParameterRange> ranges) {
@@ -39,7 +40,7 @@ template <class Body>
 void ForEachRange(absl::Span<const ParameterRange> ranges, int64_t begin, int64_t end, const Body& body) {
   ForEachRange(ranges, [&](const ParameterRange& range, int64_t at) {
     const int64_t first = std::max(range.begin, begin), last = std::min(range.begin + range.size, end);
-    if (first < last) body(ParameterRange{first, last - first, range.decays}, at + first - range.begin);
+    if (first < last) body(ParameterRange{first, last - first, range.decays, range.row}, at + first - range.begin);
   });
 }
 

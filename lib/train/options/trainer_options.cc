@@ -149,6 +149,12 @@ absl::Status CheckShardModel(const TrainerOptions& options) {
         "a model in parts (strategy tensor_parallel) does not go with lbfgs, whose line search moves all parameters at "
         "once; use adam");
   }
+  if (options.optimizer.kind == OptimizerKind::kRowwiseAdagrad) {
+    return absl::InvalidArgumentError(
+        "a model in parts (strategy tensor_parallel) does not go with rowwise-adagrad, whose state is of rows and is "
+        "not "
+        "divided with them: use strategy ddp, or adagrad");
+  }
   if (!options.groups.groups.empty()) {
     return absl::InvalidArgumentError(
         "a model in parts (strategy tensor_parallel) does not go with parameter groups, which divide it otherwise: use "

@@ -1,5 +1,6 @@
 #include "lib/train/step/device_step.h"
 
+#include <algorithm>
 #include <string>
 
 namespace rutile {
@@ -14,6 +15,11 @@ std::string WhyHostSteps(const TrainerOptions& options, const Task& task, bool a
   if (options.optimizer.kind == OptimizerKind::kLbfgs) return "lbfgs evaluates the loss as often as it needs";
   if (options.groups.alternate_steps > 0) return "parameter groups take turns";
   if (options.groups.lazy_rows) return "rows are updated lazily";
+  const auto of_rows = [](const OptimizerOptions& o) { return o.kind == OptimizerKind::kRowwiseAdagrad; };
+  if (of_rows(options.optimizer) || std::any_of(options.groups.groups.begin(), options.groups.groups.end(),
+                                                [&](const ParameterGroup& g) { return of_rows(g.optimizer); })) {
+    return "the optimizer's state is of rows";
+  }
   return "";
 }
 
