@@ -22,6 +22,10 @@ struct KgeBatch {
   absl::Span<const double> positive_weight = {};
   // [B] 1 for a query whose one tail, listed in `positive`, is known to be false; empty: none is.
   absl::Span<const uint8_t> is_false = {};
+  // Entities that all queries of a training batch have as false answers, ascending, each once, in place of the entities
+  // that are not their tails; lib/kge/training/sampled_scores.h has the loss. Empty: all entities are scored.
+  absl::Span<const int32_t> negative = {};
+  absl::Span<const double> negative_log_weight = {};  // -log of how many times each is drawn on average
 
   int64_t size() const { return static_cast<int64_t>(head.size()); }
   bool IsFalse(int64_t query) const { return !is_false.empty() && is_false[query] != 0; }

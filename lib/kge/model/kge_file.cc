@@ -140,6 +140,7 @@ const Schema& KgeSchema() {
           {"entity_dropout", false, "all but ConvE: rates of heads and, in relation_dropout, of relations"},
           {"candidate_dropout", false, "rate of the entities that queries were scored with"},
           {"group_queries", false, "`true`, where 1vsAll learned from heads and relations with all their tails"},
+          {"negatives_per_batch", false, "of the sampled softmax, where training did not score all entities"},
           {"regularizer", false, "n3, f2, l3 or dura, where training added one to its loss"},
           {"regularization", false, "its weight"},
           {"relation_prediction", false, "weight of the loss of relations, where training added it"},

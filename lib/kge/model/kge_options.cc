@@ -14,6 +14,7 @@
 #include "lib/base/decimal.h"
 #include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
+#include "lib/kge/model/kge_labels.h"
 
 namespace rutile {
 namespace {
@@ -37,6 +38,31 @@ bool PredictsRelations(const KgeOptions& options) { return IsProduct(options) &&
 constexpr int64_t kLargestRescal = 4096;
 
 bool IsRegularized(const KgeOptions& options) { return options.regularizer != KgeRegularizer::kNone; }
+
+// The most entities that a batch's queries share as false answers: more cost as much as all entities of such graphs.
+constexpr int64_t kMostNegatives = int64_t{1} << 20;
+
+bool IsSampled(const KgeOptions& options) { return options.negatives_per_batch > 0 && IsSoftmaxLoss(options.loss); }
+
+// Labels that are not 0 for false answers would need the scores of all entities; so would a mask of all of them.
+absl::Status CheckSampling(const KgeOptions& options) {
+  if (!IsSampled(options)) return absl::OkStatus();
+  // A query whose tail is the only negative would be compared with nothing.
+  if (options.negatives_per_batch == 1) {
+    return absl::InvalidArgumentError("negatives_per_batch = 1: expected 2 or more, or 0 for all entities");
+  }
+  if (options.label_smoothing > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "negatives_per_batch = ", options.negatives_per_batch, " with label_smoothing = ", options.label_smoothing,
+        ": smoothed labels ask for the scores of all entities; pass --label_smoothing=0, or score all entities"));
+  }
+  if (options.candidate_dropout > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "negatives_per_batch = ", options.negatives_per_batch, " with candidate_dropout = ", options.candidate_dropout,
+        ": that mask is of the table of all entities; leave one of them out (entity_dropout is of heads)"));
+  }
+  return absl::OkStatus();
+}
 
 // Lists the ways to see an embedding as an image: "1 x 200, 2 x 100, ...". It tries all heights, which is quick up to
 // kLargestSize.
@@ -197,6 +223,14 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
           "then counts heads with relations, and the tails of one share a dropout mask.")
           .Needs("kge_loss", [](const O& options) { return options.loss == KgeLoss::kOneVsAll; })
           .RecordedIf([](const O& options) { return options.group_queries && options.loss == KgeLoss::kOneVsAll; }),
+      Setting<O>("negatives_per_batch", &O::negatives_per_batch,
+                 "With 1vsAll and KvsAll, the false answers that the queries of a batch share: so many entities, drawn "
+                 "anew for each batch, stand for all in the sum of the softmax (sampled softmax). For graphs of "
+                 "100,000 entities and more; 0: all entities. With --optimizer=rowwise-adagrad, adagrad or sgd a step "
+                 "then touches only the rows of its batch.")
+          .In(AtLeast(0).AtMost(kMostNegatives))
+          .Needs("kge_loss", [](const O& options) { return IsSoftmaxLoss(options.loss); })
+          .RecordedIf(IsSampled),
       Setting<O>::Choice<&O::regularizer, &kKgeRegularizerNames>(
           "regularizer",
           "What the training loss of each triple adds for its head, relation and tail, so that frequent ones count as "
@@ -252,6 +286,7 @@ absl::Status CheckKgeOptions(const KgeOptions& options) {
         absl::StrCat("regularizer = dura: it multiplies entities by relations as distmult and complex do, and ",
                      kKgeModelNames.Name(options.model), " does not; expected none, n3, f2 or l3"));
   }
+  RETURN_IF_ERROR(CheckSampling(options));
   if (IsConve(options)) return CheckImage(options);
   if (options.model == KgeModel::kRotatE && IsRegularized(options)) {
     return absl::InvalidArgumentError(absl::StrCat("regularizer = ", kKgeRegularizerNames.Name(options.regularizer),

@@ -122,6 +122,9 @@ struct KgeOptions {
   // With 1vsAll: an example is a key with all its training tails, whose triples' losses are added up: the same gradient
   // of an epoch, with a query scored once and not once for each of its tails.
   bool group_queries = false;
+  // Softmax losses: false answers that the queries of a batch share, drawn anew for each batch
+  // (lib/kge/training/sampled_scores.h). 0: all entities.
+  int64_t negatives_per_batch = 0;
   KgeRegularizer regularizer = KgeRegularizer::kNone;
   double regularization = 0.05;  // weight of the regularizer
   // All but ConvE and distances: weight of the loss of a triple's relation among all relations, given head and tail
@@ -152,10 +155,12 @@ inline bool HasDeviceKernels(KgeModel model) {
   return model == KgeModel::kConvE || model == KgeModel::kDistMult || model == KgeModel::kComplEx;
 }
 
-// False if training multiplies rows of tails and does not only score them (dura, relation_prediction): processes that
-// divide the table of entities (lib/kge/layers/kge_shard.h) do not have these rows.
+// False if training multiplies rows of tails and does not only score them (dura, relation_prediction), or scores some
+// rows (negatives_per_batch): processes that divide the table of entities (lib/kge/layers/kge_shard.h) do not have
+// them.
 inline bool CanShard(const KgeOptions& options) {
-  return options.regularizer != KgeRegularizer::kDura && options.relation_prediction == 0;
+  return options.regularizer != KgeRegularizer::kDura && options.relation_prediction == 0 &&
+         options.negatives_per_batch == 0;
 }
 
 // Returns INVALID_ARGUMENT naming option, value and what would fit (embedding_dim = height x width; a kernel that fits

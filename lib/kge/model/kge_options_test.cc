@@ -73,6 +73,27 @@ TEST(CheckKgeOptionsTest, SaysWhichImagesFitAnEmbedding) {
   EXPECT_THAT(Refusal(options), ErrorNames({"embedding_height", "4611686018427387903", "1 to 1048576"}));
 }
 
+// What would need the scores or the mask of all entities.
+TEST(CheckKgeOptionsTest, ASampledSoftmaxRefusesWhatNeedsAllEntities) {
+  KgeOptions options;
+  options.model = KgeModel::kComplEx;
+  options.loss = KgeLoss::kOneVsAll;
+  options.label_smoothing = 0;
+  options.negatives_per_batch = 100;
+  EXPECT_TRUE(CheckKgeOptions(options).ok());
+  EXPECT_FALSE(CanShard(options));
+  options.label_smoothing = 0.1;
+  EXPECT_THAT(Refusal(options), ErrorNames({"negatives_per_batch = 100", "label_smoothing = 0.1"}));
+  options.label_smoothing = 0;
+  options.candidate_dropout = 0.3;
+  EXPECT_THAT(Refusal(options), ErrorNames({"negatives_per_batch = 100", "candidate_dropout = 0.3"}));
+  options.candidate_dropout = 0;
+  options.negatives_per_batch = 1;
+  EXPECT_THAT(Refusal(options), ErrorNames({"negatives_per_batch = 1", "2 or more"}));
+  options.negatives_per_batch = -1;
+  EXPECT_THAT(Refusal(options), ErrorNames({"negatives_per_batch", "-1"}));
+}
+
 // The list of images in a message was once made by trying all heights up to 2^63.
 TEST(CheckKgeOptionsTest, RefusesHugeSizesAtOnce) {
   for (const int64_t size :
@@ -241,6 +262,7 @@ TEST(KgeSettingsTest, RangesAreCheckedWhereARowCounts) {
     KgeOptions options;
     options.model = KgeModel::kDistMult;
     options.regularizer = KgeRegularizer::kN3;
+    options.loss = KgeLoss::kOneVsAll;
     const bool counts = row.HasEffect(options);
     if (!row.Set("-7", &options).ok()) continue;  // a name
     EXPECT_EQ(CheckKgeOptions(options).ok(), !counts) << row.name;

@@ -16,6 +16,7 @@
 #include "lib/kge/training/embedding_penalty.h"
 #include "lib/kge/training/entity_scores.h"
 #include "lib/kge/training/relation_prediction.h"
+#include "lib/kge/training/sampled_scores.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {
@@ -49,6 +50,7 @@ class ConveKernel::ImplOf : public Impl {
       : shape_(shape),
         at_(shape.offsets()),
         scores_(shape, pool, factors),
+        sampled_(shape, pool, factors),
         products_(shape, pool),
         rows_per_entity_(PenalizedRowsOfEntity(shape.options)),
         entity_penalty_(shape.options, shape.dim() / rows_per_entity_),
@@ -99,15 +101,20 @@ class ConveKernel::ImplOf : public Impl {
     const double penalty =
         Penalty(penalized, p, shard) + dura_.template SumOf<T>(pairs, p + at_.entity, p + at_.relation);
     // Nothing is finished early if heads are much of the table, or if tails have gradients that come later.
-    const bool early = g != nullptr && batch.size() * kEntitiesPerHead <= shape_.num_entities && !prediction_;
+    const bool samples = !batch.negative.empty();
+    CHECK(!samples || shard == nullptr);
+    const bool early =
+        g != nullptr && batch.size() * kEntitiesPerHead <= shape_.num_entities && !prediction_ && !samples;
     GradientObserver* const observer = early ? delivery.observer() : nullptr;
     GradientSink* const sink = early && batch.size() > 0 ? delivery.sink() : nullptr;
-    if (g != nullptr && delivery.overwrites()) Overwrite(batch.size() == 0, g, &arrays);
+    if (g != nullptr && delivery.overwrites()) Overwrite(batch.size() == 0 || samples, g, &arrays);
     if (sink != nullptr) SplitAtHeads(batch, &arrays);
     if (g != nullptr) {
       dura_.template AddRelationGradients<T>(pairs, p + at_.entity, p + at_.relation, g + at_.relation);
     }
-    double loss = scores_.AddLosses(batch, arrays, sink != nullptr ? HandOverRows(sink, g) : TellRows(observer));
+    double loss = samples
+                      ? AddSampledLosses(batch, arrays)
+                      : scores_.AddLosses(batch, arrays, sink != nullptr ? HandOverRows(sink, g) : TellRows(observer));
     loss += penalty;
     if (prediction_ && batch.training) loss += prediction_->AddLosses(batch, p, g);
     if (shard != nullptr) shard->template Sum<T>(&d_v_, absl::MakeSpan(&loss, 1));
@@ -160,6 +167,13 @@ class ConveKernel::ImplOf : public Impl {
     T* const zeros = Take<T>(memory, size);
     std::fill_n(zeros, size, T(0));
     return zeros;
+  }
+
+  // Of a batch with negatives; most rows of the gradient are not touched.
+  double AddSampledLosses(const KgeBatch& batch, const EntityArrays<T>& arrays) {
+    const double loss = sampled_.AddLosses(batch, arrays);
+    if (arrays.d_v != nullptr && arrays.add_to_rows) arrays.add_to_rows({0, shape_.num_entities}, arrays.d_entities);
+    return loss;
   }
 
   ShardRange OwnRelations(KgeShard* shard) const {
@@ -218,10 +232,10 @@ class ConveKernel::ImplOf : public Impl {
     std::fill(g + at_.fc_bias, g + at_.size, T(0));
   }
 
-  // Clears the small parts of the gradient. Products overwrite the large parts, except in an empty batch, which clears
-  // all.
-  void Overwrite(bool empty, T* g, EntityArrays<T>* arrays) const {
-    if (empty) {
+  // Clears the small parts of the gradient. Products overwrite the large parts, except in a batch that does not touch
+  // all rows, which clears all.
+  void Overwrite(bool untouched, T* g, EntityArrays<T>* arrays) const {
+    if (untouched) {
       std::fill_n(g, at_.size, T(0));
       return;
     }
@@ -296,6 +310,7 @@ class ConveKernel::ImplOf : public Impl {
   const KgeShape shape_;
   const KgeShape::Offsets at_;
   EntityScores<T> scores_;
+  SampledScores<T> sampled_;  // of batches with negatives
   std::optional<ConveLayers<T>> conve_;
   ProductLayers<T> products_;
   const int64_t rows_per_entity_;

@@ -63,9 +63,10 @@ class ConveKernel {
   // cross-entropy has labels normalized to a sum of 1, and counts QueryWeight times. A training batch's sum includes
   // what the regularizer (embedding_penalty.h, dura_penalty.h) and relation_prediction (relation_prediction.h) add.
   // Adds d loss_sum / d parameters to gradient [P], also if batch.training is false, where `delivery` says; gradient is
-  // null if only the loss is wanted. Overwrites statistics, which may be null, with those of the norms; they are empty
-  // if batch.training is false or a norm saw a single value. parameters and gradient are of the shape's precision
-  // (CHECK-fails otherwise), ids in range. An error is that of a sum over processes.
+  // null if only the loss is wanted. A batch with negatives has the loss of sampled_scores.h. Overwrites statistics,
+  // which may be null, with those of the norms; they are empty if batch.training is false or a norm saw a single value.
+  // parameters and gradient are of the shape's precision (CHECK-fails otherwise), ids in range. An error is that of a
+  // sum over processes.
   absl::Status AccumulateGradients(const Tensor& parameters, const KgeBatch& batch, Tensor* gradient, double* loss_sum,
                                    BatchStatistics* statistics,
                                    const GradientDelivery& delivery = GradientDelivery::Add());

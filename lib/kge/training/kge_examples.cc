@@ -8,8 +8,10 @@
 
 #include "absl/strings/string_view.h"
 #include "lib/base/logging.h"
+#include "lib/graph/triple_sample.h"
 #include "lib/graph/triple_weights.h"
 #include "lib/kge/model/kge_labels.h"
+#include "lib/kge/training/negative_samples.h"
 #include "lib/task/batch_memory.h"
 
 namespace rutile {
@@ -44,7 +46,9 @@ KgeExamples::KgeExamples(std::shared_ptr<const KnowledgeGraph> graph, std::share
       train_keys_(LearnsKeys(options)),
       directions_(graph_->inverse_relations ? 2 : 1),
       weighted_(HasWeightsOrNegatives(*graph_)),
-      negative_weight_(options.negative_weight) {
+      negative_weight_(options.negative_weight),
+      negatives_per_batch_(IsSoftmaxLoss(options.loss) ? options.negatives_per_batch : 0),
+      seed_(options.seed) {
   if (train_keys_) train_tails_ = TailsOf(graph_->train, *graph_);
   if (keys_) valid_tails_ = TailsOf(graph_->valid, *graph_);
   num_true_ = train_keys_ ? train_tails_.num_keys() : directions_ * static_cast<int64_t>(graph_->train.size());
@@ -125,9 +129,12 @@ absl::Span<const double> KgeExamples::Weights(int64_t example, absl::Span<const 
   return *own;
 }
 
-std::vector<int64_t> KgeExamples::QueriesByKey(int64_t first, int64_t count) const {
-  std::vector<int64_t> examples(count);
-  std::iota(examples.begin(), examples.end(), first);
+std::vector<int64_t> KgeExamples::QueriesByKey(int64_t first, int64_t count, int64_t sample) const {
+  const int64_t triples = count / directions_;
+  std::vector<int64_t> examples;
+  for (const int64_t i : SampleOfTriples(triples, sample > 0 ? sample : triples)) {
+    for (int64_t d = 0; d < directions_; ++d) examples.push_back(first + directions_ * i + d);
+  }
   std::sort(examples.begin(), examples.end(), [this](int64_t a, int64_t b) {
     const Query x = At(a), y = At(b);
     return std::tie(x.head, x.relation, a) < std::tie(y.head, y.relation, b);
@@ -177,6 +184,14 @@ absl::Span<const int32_t> KgeExamples::Known(int64_t example) const {
   return known_->Tails(query.head, query.relation);
 }
 
+void KgeExamples::FillNegatives(int64_t epoch, int64_t number, NamedTensors* batch) const {
+  if (negatives_per_batch_ == 0) return;
+  const std::vector<int32_t> drawn = DrawNegatives(seed_, epoch, number, graph_->num_entities(), negatives_per_batch_);
+  std::copy(drawn.begin(), drawn.end(), Reuse<int32_t>(batch, "negative", {negatives_per_batch_}));
+  std::fill_n(Reuse<double>(batch, "negative_log_weight", {negatives_per_batch_}), negatives_per_batch_,
+              NegativeLogWeight(graph_->num_entities(), negatives_per_batch_));
+}
+
 void KgeExamples::FillBatch(absl::Span<const int64_t> examples, int64_t epoch, NamedTensors* batch,
                             int64_t number) const {
   const auto size = static_cast<int64_t>(examples.size());
@@ -204,7 +219,7 @@ void KgeExamples::FillBatch(absl::Span<const int64_t> examples, int64_t epoch, N
       std::copy(w.begin(), w.end(), weights + offset[b]);
     }
   }
-  if (epoch >= 0) return;
+  if (epoch >= 0) return FillNegatives(epoch, number, batch);
   FillLists(batch, "target_offset", "target", size, [&](int64_t b) {
     const Query query = At(examples[b]);
     if (query.tail < 0) return Positives(examples[b], &own);
@@ -224,6 +239,10 @@ KgeBatch ViewKgeBatch(const NamedTensors& batch) {
   if (batch.Has("positive_weight")) {
     view.positive_weight = batch.At("positive_weight").values<double>();
     view.is_false = batch.At("is_false").values<uint8_t>();
+  }
+  if (!IsEvaluation(batch) && batch.Has("negative")) {
+    view.negative = batch.At("negative").values<int32_t>();
+    view.negative_log_weight = batch.At("negative_log_weight").values<double>();
   }
   view.epoch = std::max<int64_t>(batch.At("epoch").values<int64_t>()[0], 0);
   view.number = batch.At("number").values<int64_t>()[0];

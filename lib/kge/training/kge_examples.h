@@ -43,8 +43,11 @@ class KgeExamples {
   // Return the examples' numbers; equal queries are neighbors, so that a batch scores them once. Training examples
   // whose weights are all 0 are not among them.
   std::vector<int64_t> TrainExamples() const;
-  std::vector<int64_t> ValidExamples() const { return QueriesByKey(num_train_, num_valid_); }
-  std::vector<int64_t> TestExamples() const { return QueriesByKey(num_train_ + num_valid_, num_test_); }
+  // sample: of so many triples (SampleOfTriples of lib/graph/triple_sample.h), if there are more; 0: of all.
+  std::vector<int64_t> ValidExamples(int64_t sample = 0) const { return QueriesByKey(num_train_, num_valid_, sample); }
+  std::vector<int64_t> TestExamples(int64_t sample = 0) const {
+    return QueriesByKey(num_train_ + num_valid_, num_test_, sample);
+  }
 
   struct Query {
     int32_t head = 0, relation = 0;
@@ -67,19 +70,22 @@ class KgeExamples {
 
   // Fills a batch with the tensors head i32 [B], relation i32 [B], example i64 [B], positive_offset i64 [B + 1],
   // positive i32, with weights or known-false triples also positive_weight f64 and is_false u8 [B], epoch i64 [1],
-  // number i64 [1] (of the batch in its epoch). For an evaluation, epoch is -1 and there are also target_offset i64 [B
+  // number i64 [1] (of the batch in its epoch). With options.negatives_per_batch, batches of training also have
+  // negative i32 and negative_log_weight f64, which depend on options.seed, epoch and number alone. For an evaluation,
+  // epoch is -1 and there are also target_offset i64 [B
   // + 1] and target i32 (entities to rank), known_offset i64 [B + 1] and known i32 (entities to filter). Memory is
   // reused if it is large enough.
   void FillBatch(absl::Span<const int64_t> examples, int64_t epoch, NamedTensors* batch, int64_t number = 0) const;
 
  private:
-  std::vector<int64_t> QueriesByKey(int64_t first, int64_t count) const;
+  std::vector<int64_t> QueriesByKey(int64_t first, int64_t count, int64_t sample) const;
   Query QueryOf(const Triple& triple, bool inverse) const;
   // Returns the tails of a key of training that are learned.
   absl::Span<const int32_t> TrainTails(int64_t key) const;
   // Returns the weight of the triple that a query with this tail stands for.
   double WeightOfPair(int32_t head, int32_t relation, int32_t tail) const;
   bool IsWeightless(int64_t example) const;
+  void FillNegatives(int64_t epoch, int64_t number, NamedTensors* batch) const;
 
   const std::shared_ptr<const KnowledgeGraph> graph_;
   const std::shared_ptr<const KnownTails> known_;
@@ -92,6 +98,8 @@ class KgeExamples {
   KnownTails valid_tails_;    // used if the loss is over keys
   const bool weighted_;       // batches have weights
   const double negative_weight_;
+  const int64_t negatives_per_batch_;
+  const uint64_t seed_;
   absl::flat_hash_map<Triple, double> weight_of_;  // if examples are keys and triples have weights
   int64_t num_true_ = 0;                           // training examples before those that are false
   int64_t num_train_ = 0, num_valid_ = 0, num_test_ = 0;

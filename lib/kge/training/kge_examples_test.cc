@@ -95,6 +95,9 @@ TEST(KgeExamplesTest, QueriesThatAskTheSameStandTogether) {
   EXPECT_THAT(examples.TrainExamples(), ElementsAre(0, 1, 2, 3, 4));
   EXPECT_THAT(examples.ValidExamples(), ElementsAre(5, 7, 6, 8));
   EXPECT_THAT(examples.TestExamples(), ElementsAre(9, 10));
+  // Both directions of one of the two triples; and of all where the sample is larger.
+  EXPECT_THAT(examples.ValidExamples(1), ::testing::AnyOf(ElementsAre(5, 6), ElementsAre(7, 8)));
+  EXPECT_THAT(examples.ValidExamples(3), ElementsAre(5, 7, 6, 8));
 }
 
 TEST(FillBatchTest, OfTrainingHasWhatIsLearned) {

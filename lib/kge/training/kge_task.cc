@@ -67,7 +67,8 @@ KgeTask::KgeTask(std::shared_ptr<const KnowledgeGraph> graph, std::shared_ptr<co
       config_(MakeConfig(options, factors, *graph_)),
       splits_(DescribeSplits(*graph_)),
       pool_(num_threads),
-      kernel_(shape_, &pool_, factors) {}
+      kernel_(shape_, &pool_, factors),
+      rows_(options.negatives_per_batch == 0 ? nullptr : std::make_unique<TouchedRows>(shape_, &pool_, factors)) {}
 
 KgeTask::~KgeTask() = default;
 
@@ -101,6 +102,16 @@ absl::StatusOr<std::unique_ptr<KgeTask>> KgeTask::Create(std::shared_ptr<const K
     return absl::InvalidArgumentError(
         "the triples have weights or known-false ones (featurize --weight_column, --negatives), which kernels for GPUs "
         "do not know: train on processors, or with compile_mode none");
+  }
+  if (options.negatives_per_batch > graph->num_entities()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("negatives_per_batch = ", options.negatives_per_batch, ": the graph has ", graph->num_entities(),
+                     " entities, of which each is drawn once at most; pass 0 to score all of them"));
+  }
+  if (make_device != nullptr && options.negatives_per_batch > 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("negatives_per_batch = ", options.negatives_per_batch,
+                     ": kernels for GPUs score all entities; train on processors, or with compile_mode none"));
   }
   if (known == nullptr) known = std::make_shared<KnownTails>(AllKnownTails(*graph));
   std::unique_ptr<KgeTask> task(new KgeTask(std::move(graph), std::move(known), options, num_threads, factors));
@@ -190,6 +201,16 @@ absl::Status KgeTask::StreamGradients(const Tensor& parameters, const NamedTenso
   RETURN_IF_ERROR(kernel_.AccumulateGradients(parameters, view, gradient, &sums->sum[0], &statistics, delivery));
   sums->count[0] += CountOf(batch);
   if (view.training) seen_.push_back([statistics = std::move(statistics)] { return statistics; });
+  return absl::OkStatus();
+}
+
+absl::Status KgeTask::ComputeRows(const Tensor& parameters, const NamedTensors& batch, RowGradient* gradient,
+                                  TermSums* sums) {
+  const KgeBatch view = ViewKgeBatch(batch);
+  BatchStatistics statistics;
+  RETURN_IF_ERROR(rows_->ComputeRows(parameters, view, gradient, &sums->sum[0], &statistics));
+  sums->count[0] += CountOf(batch);
+  seen_.push_back([statistics = std::move(statistics)] { return statistics; });
   return absl::OkStatus();
 }
 

@@ -46,6 +46,7 @@
 #include "lib/kge/training/conve_kernel.h"
 #include "lib/kge/training/device_kge_kernel.h"
 #include "lib/kge/training/kge_examples.h"
+#include "lib/kge/training/touched_rows.h"
 #include "lib/machine/parallel_for.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/ranking/gpu/counting_device.h"
@@ -59,6 +60,7 @@
 #include "lib/task/model_sharding.h"
 #include "lib/task/resident_gradients.h"
 #include "lib/task/resume_rule.h"
+#include "lib/task/row_gradients.h"
 #include "lib/task/task.h"
 #include "lib/task/torch/eager_task.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -74,7 +76,12 @@ struct KgeDevice {
 using MakeKgeDevice = std::function<absl::StatusOr<KgeDevice>(const KgeStepShape& shape, bool fp64)>;
 
 // Training and evaluation of one model on one graph, by ConveKernel or on a GPU.
-class KgeTask : public Task, public GradientStream, public ModelSharding, public EagerTask, public ResidentGradients {
+class KgeTask : public Task,
+                public GradientStream,
+                public ModelSharding,
+                public EagerTask,
+                public ResidentGradients,
+                public RowGradients {
  public:
   // known: the known tails of train, valid and test together; null: they are found here. num_threads: results do not
   // depend on it, except where LibTorch's matrix products do. factors: how the kernel rounds factors of matrix products
@@ -147,6 +154,10 @@ class KgeTask : public Task, public GradientStream, public ModelSharding, public
                                    TermSums* sums) override;
   GradientStream* stream() override { return device_ == nullptr ? this : nullptr; }
   ResidentGradients* resident() override { return device_ == nullptr ? nullptr : this; }
+  // With negatives_per_batch.
+  bool has_rows() const override { return rows_ != nullptr; }
+  absl::Status ComputeRows(const Tensor& parameters, const NamedTensors& batch, RowGradient* gradient,
+                           TermSums* sums) override;
   DeviceParameters* parameters() override { return device_->parameters(); }
   absl::Status AddOnDevice(const NamedTensors& batch, bool overwrite) override;
   absl::Status FetchSums(TermSums* sums) override;
@@ -196,6 +207,7 @@ class KgeTask : public Task, public GradientStream, public ModelSharding, public
   const Metadata splits_;  // DescribeSplits, for model files
   ThreadPool pool_;
   ConveKernel kernel_;
+  std::unique_ptr<TouchedRows> rows_;        // null: each batch touches all entities
   std::unique_ptr<DeviceKgeKernel> device_;  // null: processors train
   std::unique_ptr<CountingDevice> counting_;
   bool evaluated_ = false;     // the GPU has the parameters of this evaluation

@@ -10,6 +10,7 @@
 #include "lib/kge/training/distinct_queries.h"
 #include "lib/kge/training/kge_reference.h"
 #include "lib/kge/training/kge_task.h"
+#include "lib/kge/training/sampled_reference.h"
 #include "lib/task/precision.h"
 
 namespace rutile {
@@ -21,7 +22,9 @@ at::Tensor Losses(const KgeShape& shape, const at::Tensor& parameters, const Nam
   const KgeBatch view = ViewKgeBatch(batch);
   KgeHidden hidden = ReferenceHidden(shape, parameters, view, mixed);
   if (statistics != nullptr) *statistics = std::move(hidden.statistics);
-  at::Tensor losses = ReferenceLosses(shape, ReferenceScores(shape, parameters, view, hidden.v, mixed), view);
+  at::Tensor losses = view.negative.empty()
+                          ? ReferenceLosses(shape, ReferenceScores(shape, parameters, view, hidden.v, mixed), view)
+                          : ReferenceSampledLosses(shape, parameters, view, hidden.v, mixed);
   for (const at::Tensor& added :
        {ReferencePenalties(shape, parameters, view), ReferenceRelationLosses(shape, parameters, view, mixed)}) {
     if (added.defined()) losses = losses + added;

@@ -31,9 +31,9 @@ constexpr const char* kModelOptions[] = {"kge_model", "conve_variant", "embeddin
 
 // Options of a task without which the sum over checkpoints is of no one run: one loss is differentiated at all of them.
 constexpr const char* kRunOptions[] = {
-    "kge_loss",          "label_smoothing",     "label_smoothing_form", "input_dropout",  "regularizer",
-    "regularization",    "feature_map_dropout", "output_dropout",       "entity_dropout", "relation_dropout",
-    "candidate_dropout", "relation_prediction", "negative_weight"};
+    "kge_loss",          "label_smoothing",     "label_smoothing_form", "input_dropout",      "regularizer",
+    "regularization",    "feature_map_dropout", "output_dropout",       "entity_dropout",     "relation_dropout",
+    "candidate_dropout", "relation_prediction", "negative_weight",      "negatives_per_batch"};
 
 using Json = nlohmann::ordered_json;
 

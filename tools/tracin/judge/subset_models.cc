@@ -133,6 +133,7 @@ absl::StatusOr<TrainingSetup> ReadTrainingSetup(const std::string& path) {
                           "entity_dropout",
                           "candidate_dropout",
                           "group_queries",
+                          "negatives_per_batch",
                           "regularizer",
                           "regularization",
                           "relation_prediction",
