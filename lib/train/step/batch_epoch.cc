@@ -16,6 +16,7 @@
 #include "lib/task/example_sampling.h"
 #include "lib/task/gradient_stream.h"
 #include "lib/task/model_sharding.h"
+#include "lib/task/row_gradients.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/trace/scope.h"
 #include "lib/train/step/device_step.h"
@@ -35,6 +36,14 @@ std::unique_ptr<DeviceStep> MakeDeviceStep(const EpochContext& context) {
   return MakeTorchDeviceStep(context.task, EagerOptionsOf(options));
 }
 
+// Returns null if a step needs the gradient of all parameters.
+RowGradients* RowsOf(const EpochContext& context, const DeviceStep* device) {
+  const TrainerOptions& options = context.options;
+  const bool alone = context.agreement.alone() && context.shards == nullptr && device == nullptr;
+  if (!alone || options.compile_mode != CompileMode::kCompile || options.accumulate_grad_batches != 1) return nullptr;
+  return StepsRowsAlone(options.optimizer, options.groups) ? RowGradientsOf(context.task.stream()) : nullptr;
+}
+
 }  // namespace
 
 BatchEpoch::BatchEpoch(const EpochContext& context)
@@ -42,7 +51,7 @@ BatchEpoch::BatchEpoch(const EpochContext& context)
       loader_(context.task, context.examples, LoaderOptions(context.options)),
       device_(MakeDeviceStep(context)),
       loss_(context.task, context.options.compile_mode, context.options.eager, &context.agreement, context.shards,
-            device_.get()),
+            device_.get(), RowsOf(context, device_.get())),
       optimizer_(MakeTrainingOptimizer(context.options.optimizer, context.options.groups, context.task)) {
   optimizer_->SetThreads(context.task.Threads());
   if (context.options.gradient_clip_val == 0) loss_.LeaveWeight();
@@ -79,11 +88,12 @@ void BatchEpoch::Suspend() {
   started_ = false;
 }
 
-bool BatchEpoch::StepsEarly() const {
+bool BatchEpoch::StepsEarly() {
   const TrainerOptions& options = context_.options;
-  return device_ == nullptr && context_.task.stream() != nullptr && options.compile_mode == CompileMode::kCompile &&
-         options.accumulate_grad_batches == 1 && options.gradient_clip_val == 0 &&
-         (context_.agreement.alone() || context_.shards != nullptr) && optimizer_->frozen().empty();
+  return device_ == nullptr && loss_.rows() == nullptr && context_.task.stream() != nullptr &&
+         options.compile_mode == CompileMode::kCompile && options.accumulate_grad_batches == 1 &&
+         options.gradient_clip_val == 0 && (context_.agreement.alone() || context_.shards != nullptr) &&
+         optimizer_->frozen().empty();
 }
 
 absl::StatusOr<bool> BatchEpoch::AddStepping(const NamedTensors& batch) {
@@ -135,12 +145,17 @@ absl::Status BatchEpoch::MoveParameters() {
   if (device_ != nullptr) {
     return device_->Step(state.learning_rate, loss_.norm(), context_.options, optimizer_.get());
   }
-  Tensor& gradient = loss_.gradient();
+  RowGradient* const rows = loss_.rows();
+  Tensor& gradient = rows == nullptr ? loss_.gradient() : rows->values;
   const double limit = context_.options.gradient_clip_val;
   if (context_.options.gradient_clip_algorithm == GradientClip::kNorm) {
     ClipGradient(loss_.norm(), limit, &gradient);
   } else {
     ClipGradientByValue(limit, &gradient);
+  }
+  if (rows != nullptr) {
+    optimizer_->StepRows(state.learning_rate, *rows, loss_.weight(), &state.parameters);
+    return absl::OkStatus();
   }
   if (context_.shards == nullptr) {
     optimizer_->Step(state.learning_rate, gradient, &state.parameters, loss_.weight());
@@ -198,6 +213,7 @@ absl::Status BatchEpoch::Step(EpochWork* work) {
 
 // A step reads the gradient, and reads and writes parameters and the optimizer's averages.
 int64_t BatchEpoch::StepBytes() {
+  if (RowGradient* const rows = loss_.rows()) return 3 * rows->values.num_bytes();
   if (step_bytes_ == 0) {
     step_bytes_ = loss_.gradient().num_bytes() + 2 * context_.state.parameters.num_bytes();
     for (const auto& [name, tensor] : optimizer_->State()) step_bytes_ += 2 * tensor.num_bytes();

@@ -48,7 +48,7 @@ class BatchEpoch : public EpochTrainer {
   int64_t StepBytes();
   // True if the next step may be fused into the gradient pass. Clipping, accumulation of batches, a sum over processes
   // and frozen parameters forbid it, because the final gradient is not known in time; a device has a step of its own.
-  bool StepsEarly() const;
+  bool StepsEarly();
   // Adds the batch with a fused step. Returns false, having done nothing, if the step's weight is 0 or not finite.
   absl::StatusOr<bool> AddStepping(const NamedTensors& batch);
   // Adds the batches of a step, up to batch number `end`; returns their loss and leaves its gradient in loss_. If all

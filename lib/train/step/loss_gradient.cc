@@ -33,16 +33,20 @@ std::unique_ptr<EagerGradients> MakeEager(const Task& task, CompileMode mode, Ea
 }  // namespace
 
 LossGradient::LossGradient(Task& task, CompileMode mode, const EagerOptions& eager, Agreement* agreement,
-                           ModelShards* shards, DeviceStep* device)
+                           ModelShards* shards, DeviceStep* device, RowGradients* rows)
     : task_(task),
       eager_(device != nullptr ? nullptr : MakeEager(task, mode, eager, agreement)),
       reducer_(shards == nullptr ? agreement : nullptr, task),
       shards_(shards),
       device_(device),
+      rows_(rows),
       sums_(static_cast<int>(task.terms().size())) {
   CHECK(device == nullptr || (shards == nullptr && (agreement == nullptr || agreement->alone())));
+  CHECK(rows == nullptr || (device == nullptr && shards == nullptr && mode == CompileMode::kCompile &&
+                            (agreement == nullptr || agreement->alone()) && sums_.sum.size() == 1));
   CHECK(task.stream() == nullptr || sums_.sum.size() == 1) << "gradients of several terms cannot be streamed";
   if (mode != CompileMode::kCompile && eager.precision == Precision::kFp16Mixed) scaler_.emplace();
+  if (rows != nullptr) return;
   for (size_t t = 0; t < sums_.sum.size(); ++t) {
     gradients_.push_back(Tensor::Zeros(task.parameter_dtype(), {task.num_parameters()}));
   }
@@ -69,7 +73,8 @@ void LossGradient::SetFrozen(const std::vector<bool>& slices) {
 }
 
 void LossGradient::Clear() {
-  unset_ = eager_ == nullptr && device_ == nullptr && task_.stream() != nullptr;
+  unset_ = eager_ == nullptr && device_ == nullptr && rows_ == nullptr && task_.stream() != nullptr;
+  row_gradient_.ranges.clear();
   if (!unset_ && device_ == nullptr) SetToZero(absl::MakeSpan(gradients_));
   step_ = nullptr;
   std::fill(sums_.sum.begin(), sums_.sum.end(), 0.0);
@@ -84,6 +89,10 @@ absl::Status LossGradient::Add(const Tensor& parameters, const NamedTensors& bat
   }
   if (eager_ != nullptr) {
     return eager_->Add(parameters, batch, scaler_ ? scaler_->scale() : 1, absl::MakeSpan(gradients_), &sums_);
+  }
+  if (rows_ != nullptr) {
+    CHECK(last && row_gradient_.ranges.empty()) << "several batches of a step";
+    return rows_->ComputeRows(parameters, batch, &row_gradient_, &sums_);
   }
   GradientObserver* const observer = last ? reducer_.Watch(absl::MakeSpan(gradients_)) : nullptr;
   if (task_.stream() == nullptr) {  // the observer hears nothing, and all is summed at the end
@@ -150,7 +159,18 @@ absl::StatusOr<Loss> LossGradient::CombineOnDevice() {
   return loss;
 }
 
+absl::StatusOr<Loss> LossGradient::CombineRows() {
+  const Loss loss = task_.CombineTerms(sums_);
+  Tensor& values = row_gradient_.values;
+  const double weight = loss.weight[0];
+  weight_ = leaves_weight_ && weight != 0 ? weight : 1;
+  norm_ = weight_ == weight ? std::sqrt(SumOfSquares(weight, values, task_.Threads()))
+                            : CombineGradients({weight}, {values}, &values);
+  return loss;
+}
+
 absl::StatusOr<Loss> LossGradient::CombineOnHost() {
+  if (rows_ != nullptr) return CombineRows();
   if (unset_) SetToZero(absl::MakeSpan(gradients_));  // nothing was added
   unset_ = false;
   if (eager_ != nullptr) RETURN_IF_ERROR(eager_->Fetch(absl::MakeSpan(gradients_), &sums_));

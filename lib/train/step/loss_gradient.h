@@ -17,6 +17,7 @@
 #include "lib/task/eager_options.h"
 #include "lib/task/gradient_delivery.h"
 #include "lib/task/gradient_observer.h"
+#include "lib/task/row_gradients.h"
 #include "lib/task/task.h"
 #include "lib/task/torch/eager_gradients.h"
 #include "lib/train/files/checkpoint.h"
@@ -36,9 +37,11 @@ class LossGradient {
   // `agreement`, with kCompile only; nullptr: each has the whole model. With shards, gradient() is valid in
   // ModelShards::updated() alone. device: is the source of gradients instead and has the parameters, so that neither
   // reaches the host, where gradient() is not valid; for a single process (WhyHostSteps); nullptr: gradients are
-  // fetched. All that is passed must outlive this object.
+  // fetched. rows: gradients are of the rows that a batch touches (row_gradients.h), in rows(), and gradient() is not
+  // valid, nor has it memory; for a single process and batches of their own steps, with kCompile. All that is passed
+  // must outlive this object.
   LossGradient(Task& task, CompileMode mode, const EagerOptions& eager = {}, Agreement* agreement = nullptr,
-               ModelShards* shards = nullptr, DeviceStep* device = nullptr);
+               ModelShards* shards = nullptr, DeviceStep* device = nullptr, RowGradients* rows = nullptr);
   ~LossGradient();
   LossGradient(const LossGradient&) = delete;
   LossGradient& operator=(const LossGradient&) = delete;
@@ -71,6 +74,8 @@ class LossGradient {
   absl::StatusOr<double> Combine(const Checkpoint& state, absl::Span<const int64_t> examples);
   const Tensor& gradient() const { return combined_; }  // [P], the parameters' type; until the next Clear
   Tensor& gradient() { return combined_; }
+  // The same, of the rows that the batch touched; null without them. Until the next Clear.
+  RowGradient* rows() { return rows_ == nullptr ? nullptr : &row_gradient_; }
   double weight() const { return weight_; }  // 1 unless LeaveWeight applies
   double norm() const { return norm_; }      // Euclidean norm of weight() * gradient(), before clipping
   // True if the fp16 gradient overflowed: the step must be skipped and not counted. The next one has a lower scale.
@@ -88,6 +93,8 @@ class LossGradient {
   absl::StatusOr<Loss> CombineOnHost();
   // Does the same with `device_`, which takes the gradient, and sets norm() alone.
   absl::StatusOr<Loss> CombineOnDevice();
+  // Sets rows(), weight() and norm().
+  absl::StatusOr<Loss> CombineRows();
   // Sets gradient(), weight() and norm() from the terms' gradients and these weights.
   void Weigh(absl::Span<const double> weight);
   Tensor Part(const GradientRange& range) const { return combined_.Slice(range.begin, {range.end - range.begin}); }
@@ -100,6 +107,8 @@ class LossGradient {
   GradientReducer reducer_;                      // sums over processes, for models that are not sharded
   ModelShards* const shards_;
   DeviceStep* const device_;
+  RowGradients* const rows_;
+  RowGradient row_gradient_;
   std::vector<Tensor> gradients_;  // [T] of [P]
   const std::vector<bool>* frozen_ = nullptr;
   std::vector<Tensor> frozen_parts_;  // the frozen slices of gradients_
