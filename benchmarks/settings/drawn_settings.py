@@ -88,6 +88,9 @@ DRAWN = {
     "label_smoothing": ("g", ["--label_smoothing=0.2", "--label_smoothing=0"]),
     "label_smoothing_form": ("g", ["--label_smoothing=0.2 --label_smoothing_form=" + form
                                    for form in ("dettmers", "standard", "pykeen")]),
+    "negatives_per_batch": ("g", ["--kge_loss=1vsAll --label_smoothing=0 --negatives_per_batch=5",
+                                  "--kge_loss=KvsAll --label_smoothing=0 --negatives_per_batch=5 "
+                                  "--optimizer=rowwise-adagrad --learning_rate=0.1"]),
     "output_channels": ("g", [CONVE + "--output_channels=3"]),
     "output_dropout": ("g", [CONVE + "--output_dropout=0"]),
     "regularization": ("g", ["--regularizer=n3 --regularization=0.2"]),
@@ -224,6 +227,7 @@ NOT_DRAWN = {
     "validation_data": "names structures of other files than those of the draw; train_held_out_test.sh compares runs",
     "test_data": "names structures of other files than those of the draw; train_held_out_test.sh compares runs",
     "subset": "needs a plan that tracin draws for a run; train_subset_test.sh compares runs",
+    "rank_sample": "names triples to rank, not what is learned",
     "negative_weight": "has no effect without known-false triples; train_kge_weights_test.sh compares runs",
     "isolated_atoms": "no structure of the base set is a single atom",
     "log_interval": "a time, and lines for people",

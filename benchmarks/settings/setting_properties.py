@@ -100,7 +100,7 @@ class Accumulate(Property):
     never = {**BY_PLACE, **COARSE, "val_check_interval": "counts batches",
              "input_dropout": "a batch has its own numbers", "entity_dropout": "likewise",
              "relation_dropout": "likewise", "candidate_dropout": "a batch has its own mask",
-             "precision": "16 bits of precision", "conve_variant": "batch norms see batches", "optimizer": "",
+             "negatives_per_batch": "a batch has its own negatives", "precision": "16 bits of precision", "conve_variant": "batch norms see batches", "optimizer": "",
              "kge_model": "", "embedding_height": "batch norms", "embedding_width": "batch norms"}
     del never["force_fraction"], never["sampling_policy"], never["limit_val_batches"]
 

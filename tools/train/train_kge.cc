@@ -15,6 +15,7 @@
 #include "lib/graph/knowledge_graph.h"
 #include "lib/graph/known_file.h"
 #include "lib/graph/known_tails.h"
+#include "lib/graph/triple_sample.h"
 #include "lib/graph/triples_file.h"
 #include "lib/kge/gpu/kge_step.h"
 #include "lib/kge/model/kge_file.h"
@@ -122,7 +123,9 @@ void PrintFacts(const KgeTask& task, const KnowledgeGraph& graph) {
       " validate, ", graph.test.size(), " are kept for the test; ", task.num_parameters(), " parameters; ",
       kKgeModelNames.Name(options.model),
       options.model == KgeModel::kConvE ? absl::StrCat(" (", kConveVariantNames.Name(options.variant), ")") : "",
-      ", loss ", kKgeLossNames.Name(options.loss)));
+      ", loss ", kKgeLossNames.Name(options.loss),
+      options.negatives_per_batch > 0 ? absl::StrCat(" sampled with ", options.negatives_per_batch, " negatives")
+                                      : ""));
   if (!graph.train_weights.empty()) PrintMessage("losses of triples are multiplied by their weights");
   if (!graph.negatives.empty()) {
     PrintMessage(absl::StrCat(graph.negatives.size(), " triples are known to be false",
@@ -172,7 +175,8 @@ int KgeThreads(const KgeOptions& model, const KnowledgeGraph& graph, int64_t bat
       shape.is_conve()                   ? shape.num_features()
       : model.model == KgeModel::kRescal ? shape.dim()
                                          : 0;
-  const double width = static_cast<double>(graph.num_entities() + of_query);
+  const int64_t scored = model.negatives_per_batch > 0 ? model.negatives_per_batch : graph.num_entities();
+  const double width = static_cast<double>(scored + of_query);
   const double flops = 6.0 * static_cast<double>(batch_size * shape.dim()) * width;  // forward, and twice backward
   return flops < kFlopsWorthThreads ? 1 : ThreadsFromFlags();
 }
@@ -249,6 +253,9 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   ASSIGN_OR_RETURN(options.shard_model, ShardsFromFlags(ShapeOf(model, *data.graph), options, gpu >= 0));
   ASSIGN_OR_RETURN(const bool synchronize, SyncNormsFromFlags(model, options, gpu >= 0));
   DescribeProcesses(model, synchronize, &options, &messages);
+  ASSIGN_OR_RETURN(const int64_t sample, RankSampleFromFlag(&options));
+  const std::string note = SampleNote(static_cast<int64_t>(data.graph->valid.size()), sample);
+  if (sample > 0 && !note.empty()) messages.push_back(absl::StrCat("validation: ", note));
   const std::vector<double>& valid_weights = data.graph->valid_weights;
   if (!valid_weights.empty() &&
       std::all_of(valid_weights.begin(), valid_weights.end(), [](double w) { return w == 0; })) {
@@ -301,8 +308,8 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
       task->SynchronizeNorms([&](absl::Span<double> values) { return communicator->Sum(values); });
     }
     if (initial.has_value()) RETURN_IF_ERROR(SetInitialKge(*initial, *task, *data.graph, &options));
-    const Split split = {task->examples().TrainExamples(), task->examples().ValidExamples(),
-                         task->examples().TestExamples()};
+    const Split split = {task->examples().TrainExamples(), task->examples().ValidExamples(sample),
+                         task->examples().TestExamples(sample)};
     if (!options.overfit_batches.all() && &member == &members[0]) {
       ASSIGN_OR_RETURN(const Split used, UsedSplit(split, options));
       PrintMessage(absl::StrCat("of these the first ", used.train.size(), " alone train, and validate"));

@@ -24,6 +24,12 @@
 
 DECLARE_bool(sync_batchnorm);
 
+DEFINE_int64(
+    rank_sample, 0,
+    "Number of validation triples that are ranked, and of test triples at the end, in both directions among all "
+    "entities. They are drawn once, the same in each run and in evaluate --rank_sample. 0: all triples. For "
+    "graphs of millions of entities, where each rank takes a comparison with all of them.");
+
 namespace rutile {
 namespace {
 
@@ -148,7 +154,7 @@ absl::StatusOr<bool> ShardsFromFlags(const KgeShape& shape, const TrainerOptions
     if (!CanShard(shape.options)) {
       return absl::InvalidArgumentError(
           "--strategy=tensor_parallel: processes that divide the table of entities do not have the tails that "
-          "--regularizer=dura and --relation_prediction multiply; use ddp");
+          "--regularizer=dura and --relation_prediction multiply, nor the entities of --negatives_per_batch; use ddp");
     }
     RETURN_IF_ERROR(RefuseFlags("with --strategy=tensor_parallel, where norms see the whole batch by themselves",
                                 {"sync_batchnorm"}));
@@ -213,6 +219,15 @@ absl::Status SetKgeTrainerDefaults(const KgeOptions& model, bool has_validation,
         "--batch_size=1 does not train ConvE: its batch norms compare the queries of a batch; use 2 or more");
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> RankSampleFromFlag(TrainerOptions* options) {
+  if (FLAGS_rank_sample < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--rank_sample=", FLAGS_rank_sample, ": expected a number of triples, or 0 for all"));
+  }
+  if (FLAGS_rank_sample > 0) options->config["rank_sample"] = absl::StrCat(FLAGS_rank_sample);
+  return FLAGS_rank_sample;
 }
 
 void ResolveKgeFlags(const KgeOptions& model, const TrainerOptions& options, FlagSettings* settings) {

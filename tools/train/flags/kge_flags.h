@@ -34,6 +34,10 @@ absl::StatusOr<bool> SyncNormsFromFlags(const KgeOptions& model, const TrainerOp
 // cannot be trained with.
 absl::Status SetKgeTrainerDefaults(const KgeOptions& model, bool has_validation, TrainerOptions* options);
 
+// Returns how many validation and test triples are ranked, 0 for all, and records it, because it decides which model is
+// the best. INVALID_ARGUMENT: below 0.
+absl::StatusOr<int64_t> RankSampleFromFlag(TrainerOptions* options);
+
 // What the flags mean in this run where they leave it open.
 void ResolveKgeFlags(const KgeOptions& model, const TrainerOptions& options, FlagSettings* settings);
 
