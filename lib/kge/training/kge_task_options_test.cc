@@ -261,5 +261,46 @@ TEST(KgeReferencePenaltiesTest, DuraIsItsFormula) {
   }
 }
 
+TEST(NegativesPerBatchTest, GradientsAreThoseOfTheDefinition) {
+  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kTransE}) {
+    for (const KgeLoss loss : {KgeLoss::kOneVsAll, KgeLoss::kKvsAll}) {
+      KgeOptions options = Options(model, loss);
+      options.label_smoothing = 0;
+      options.negatives_per_batch = 4;
+      ExpectGradientsOfTheDefinition(options);
+      options.precision = DType::kF32;
+      ExpectGradientsOfTheDefinition(options);
+    }
+  }
+}
+
+// Batches of training have negatives, others with each number and epoch; evaluations score all entities.
+TEST(NegativesPerBatchTest, AreDrawnForEachTrainingBatch) {
+  KgeOptions options = Options(KgeModel::kDistMult, KgeLoss::kOneVsAll);
+  options.label_smoothing = 0;
+  options.negatives_per_batch = 5;
+  const std::unique_ptr<KgeTask> task = MakeTask(options);
+  const NamedTensors batch = Batch(*task, 2);
+  EXPECT_EQ(batch.At("negative").num_elements(), 5);
+  EXPECT_NEAR(batch.At("negative_log_weight").values<double>()[0], std::log(2.0), 1e-15);
+  EXPECT_EQ(Batch(*task, 2).At("negative").ToDoubles(), batch.At("negative").ToDoubles());
+  EXPECT_NE(Batch(*task, 3).At("negative").ToDoubles(), batch.At("negative").ToDoubles());
+  EXPECT_FALSE(Batch(*task, 2, /*training=*/false).Has("negative"));
+  EXPECT_TRUE(task->has_rows());
+  EXPECT_EQ(task->ResumeConfig().at("negatives_per_batch"), "5");
+}
+
+TEST(NegativesPerBatchTest, MoreThanEntitiesAreRefused) {
+  auto graph = std::make_shared<KnowledgeGraph>();
+  graph->entities = {"a", "b", "c"};
+  graph->relations = {"r"};
+  graph->train = {{0, 0, 1}};
+  KgeOptions options = Options(KgeModel::kComplEx, KgeLoss::kOneVsAll);
+  options.label_smoothing = 0;
+  options.negatives_per_batch = 4;
+  EXPECT_THAT(KgeTask::Create(graph, nullptr, options, 1).status(),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"negatives_per_batch = 4", "3 entities"}));
+}
+
 }  // namespace
 }  // namespace rutile
