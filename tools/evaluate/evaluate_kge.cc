@@ -27,6 +27,7 @@
 #include "lib/graph/known_tails.h"
 #include "lib/graph/link_queries.h"
 #include "lib/graph/triple.h"
+#include "lib/graph/triple_sample.h"
 #include "lib/graph/triples_file.h"
 #include "lib/kge/model/embedding_export.h"
 #include "lib/kge/model/kge_file.h"
@@ -54,6 +55,7 @@
 #include "tools/evaluate/model_calibration.h"
 #include "tools/evaluate/models.h"
 #include "tools/evaluate/new_entities.h"
+#include "tools/evaluate/rank_sample.h"
 #include "tools/evaluate/shards.h"
 
 DEFINE_string(split, "test", "Knowledge graphs: triples to rank: test, valid or train.");
@@ -117,30 +119,33 @@ absl::Status CheckFlags(const EvaluateShard& shard) {
   if (!(FLAGS_min_mrr >= 0 && FLAGS_min_mrr <= 1)) {
     return absl::InvalidArgumentError(absl::StrCat("--min_mrr=", FLAGS_min_mrr, ": expected a number from 0 to 1"));
   }
+  RETURN_IF_ERROR(CheckRankSample(shard));
   RETURN_IF_ERROR(CheckCalibrationFlags());
   RETURN_IF_ERROR(CheckNewEntityFlags(FLAGS_output_model));
   RETURN_IF_ERROR(RefuseFlagsFor(FlagDomain::kPotentials, "with a knowledge-graph model"));
   if (Calibrates()) {
-    return RefuseFlags(
-        "with --calibrate, which fits to the validation triples",
-        {"split", "filter", "direction", "ranking_convention", "device", "hits_at", "per_relation", "min_mrr",
-         "queries", "top_k", "probabilities", "known", "list_types", "shard", "output_dir", "export_embeddings"});
+    return RefuseFlags("with --calibrate, which fits to the validation triples",
+                       {"split", "filter", "direction", "ranking_convention", "device", "hits_at", "rank_sample",
+                        "per_relation", "min_mrr", "queries", "top_k", "probabilities", "known", "list_types", "shard",
+                        "output_dir", "export_embeddings"});
   }
   if (shard.is_part()) {
     RETURN_IF_ERROR(RefuseFlags("with --shard, which judges nothing",
                                 {"hits_at", "per_relation", "min_mrr", "base_rate", "false_answers"}));
   }
   if (ListsTypes()) {
-    return RefuseFlags("with --list_types", {"candidates", "head_candidates", "tail_candidates", "queries",
-                                             "top_k",      "probabilities",   "known",           "shard",
-                                             "split",      "filter",          "direction",       "ranking_convention",
-                                             "device",     "hits_at",         "per_relation",    "min_mrr",
-                                             "output_dir", "threads",         "base_rate",       "false_answers"});
+    return RefuseFlags(
+        "with --list_types",
+        {"candidates", "head_candidates", "tail_candidates", "queries", "top_k",      "probabilities",
+         "known",      "shard",           "split",           "filter",  "direction",  "ranking_convention",
+         "device",     "hits_at",         "per_relation",    "min_mrr", "output_dir", "threads",
+         "base_rate",  "false_answers",   "rank_sample"});
   }
   if (FLAGS_queries.empty()) return RefuseFlags("without --queries", {"top_k", "probabilities", "known"});
   if (!FLAGS_probabilities) RETURN_IF_ERROR(RefuseFlags("without --probabilities", {"base_rate"}));
-  return RefuseFlags("with --queries", {"shard", "split", "filter", "direction", "ranking_convention", "device",
-                                        "hits_at", "per_relation", "min_mrr", "output_dir", "false_answers"});
+  return RefuseFlags("with --queries",
+                     {"shard", "split", "filter", "direction", "ranking_convention", "device", "hits_at", "rank_sample",
+                      "per_relation", "min_mrr", "output_dir", "false_answers"});
 }
 
 // Returns the candidates of all relations and both sides.
@@ -283,8 +288,10 @@ absl::Status Rank(const KgeModels& models, const std::optional<ModelCalibration>
                   KgeEvaluation* evaluation) {
   ASSIGN_OR_RETURN(const std::unique_ptr<CountingDevice> device, DeviceFromFlag());
   ASSIGN_OR_RETURN(evaluation->options, RankOptionsFromFlags());
+  const absl::Span<const Triple> triples = SplitTriples(graph, evaluation->options.split);
+  evaluation->options.triples = RankSampleFromFlag(static_cast<int64_t>(triples.size()));
+  const bool samples = evaluation->options.triples.has_value();
   if (shard.is_part()) {
-    const absl::Span<const Triple> triples = SplitTriples(graph, evaluation->options.split);
     evaluation->options.triples = RankShard(triples, shard.shard, shard.num_shards);
     if (evaluation->options.triples->empty() && !triples.empty()) {
       return absl::InvalidArgumentError(absl::StrCat("shard ", shard.shard, "/", shard.num_shards, " of ",
@@ -295,7 +302,7 @@ absl::Status Rank(const KgeModels& models, const std::optional<ModelCalibration>
   const TrainedKge& model = models.first();
   ASSIGN_OR_RETURN(const KgeScorer scorer, models.Scorer(ThreadsFromFlags()));
   std::vector<int32_t> relations;
-  for (const Triple& triple : SplitTriples(graph, evaluation->options.split)) relations.push_back(triple.relation);
+  for (const Triple& triple : triples) relations.push_back(triple.relation);
   const bool heads = RanksHeads(evaluation->options, scorer.num_relations == 2 * graph.num_relations());
   ASSIGN_OR_RETURN(const std::optional<Candidates> candidates,
                    CandidatesFromFlags(graph, ChooseTypes(graph, model.names), relations, {heads, true}));
@@ -307,6 +314,10 @@ absl::Status Rank(const KgeModels& models, const std::optional<ModelCalibration>
   ASSIGN_OR_RETURN(evaluation->ranks, RankTriples(scorer, graph, known, options));
   progress.Finish();
   if (!calibration.has_value() || shard.is_part() || models.is_ensemble()) return absl::OkStatus();
+  if (samples) {
+    PrintMessage("probabilities are measured where all triples are ranked, and so not here");
+    return absl::OkStatus();
+  }
   return Measure(*calibration, model, scorer, graph, heads, evaluation);
 }
 
@@ -315,8 +326,9 @@ absl::Status Judge(const ToolRun& run, const std::vector<std::string>& inputs, c
                    const KnowledgeGraph& graph, KgeEvaluation evaluation) {
   const RankTriplesOptions& options = evaluation.options;
   const RankingGroups groups = {RelationCategories(graph.train, graph.num_relations()), graph.relations};
-  evaluation.rows =
-      ComputeRankingRows(SplitTriples(graph, options.split), evaluation.ranks, evaluation.hits_at, groups);
+  evaluation.rows = ComputeRankingRows(RankedTriples(graph, options), evaluation.ranks, evaluation.hits_at, groups);
+  evaluation.sample_note = SampleNote(static_cast<int64_t>(SplitTriples(graph, options.split).size()),
+                                      static_cast<int64_t>(evaluation.ranks.tail.size()));
   evaluation.notes = EvaluationNotes(evaluation);
   if (!evaluation.ranks.candidates.empty()) {
     PrintMessage(absl::StrCat("also ranked: ", evaluation.ranks.candidates));
@@ -398,12 +410,12 @@ absl::Status EvaluateKge(const ToolRun& run) {
   if (exports) {
     if (run.args.size() == 1) {
       RETURN_IF_ERROR(RefuseFlags("with --export_embeddings and no triples, of which it would be",
-                                  {"split",        "filter",          "direction",       "ranking_convention",
-                                   "device",       "hits_at",         "per_relation",    "min_mrr",
-                                   "queries",      "top_k",           "probabilities",   "known",
-                                   "candidates",   "head_candidates", "tail_candidates", "list_types",
-                                   "shard",        "output_dir",      "threads",         "base_rate",
-                                   "false_answers"}));
+                                  {"split",       "filter",          "direction",       "ranking_convention",
+                                   "device",      "hits_at",         "per_relation",    "min_mrr",
+                                   "queries",     "top_k",           "probabilities",   "known",
+                                   "candidates",  "head_candidates", "tail_candidates", "list_types",
+                                   "shard",       "output_dir",      "threads",         "base_rate",
+                                   "rank_sample", "false_answers"}));
     }
     ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, EmbeddingsSchema().kind, {run.args[0]}));
     RETURN_IF_ERROR(ExportEmbeddings(FLAGS_export_embeddings, model, metadata));
@@ -464,9 +476,10 @@ absl::Status EvaluateKge(const ToolRun& run) {
   std::vector<std::string> inputs = {run.args[1]};
   if (AddsEntities()) inputs.push_back(NewTriplesFile());
   if (ranked) {
-    RETURN_IF_ERROR(RefuseFlags("on ranks, which are made already",
-                                {"shard", "split", "filter", "direction", "ranking_convention", "device", "candidates",
-                                 "head_candidates", "tail_candidates", "threads", "base_rate", "false_answers"}));
+    RETURN_IF_ERROR(
+        RefuseFlags("on ranks, which are made already",
+                    {"shard", "split", "filter", "direction", "ranking_convention", "device", "candidates",
+                     "head_candidates", "tail_candidates", "threads", "base_rate", "false_answers", "rank_sample"}));
     ASSIGN_OR_RETURN(StoredRanks stored, ReadRanks(more, *graph, models.paths));
     evaluation.options = std::move(stored.options);
     evaluation.ranks = std::move(stored.ranks);

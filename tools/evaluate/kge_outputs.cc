@@ -14,6 +14,7 @@
 #include "lib/ranking/rank_tables.h"
 #include "lib/ranking/ranks_file.h"
 #include "lib/tensorfile/provenance.h"
+#include "tools/evaluate/rank_sample.h"
 
 namespace rutile {
 namespace {
@@ -86,6 +87,9 @@ HtmlTable Facts(const KgeModels& models, const KnowledgeGraph& graph, const KgeE
   table.rows.push_back({"triples", absl::StrCat(graph.train.size(), " train, ", graph.valid.size(), " valid, ",
                                                 graph.test.size(), " test")});
   table.rows.push_back({"ranked", std::string(GraphSplitName(evaluation.options.split))});
+  if (!evaluation.sample_note.empty()) {
+    table.rows.push_back({"of these", absl::StrCat("a sample of ", evaluation.ranks.tail.size())});
+  }
   table.rows.push_back({"left out of comparisons", std::string(RankingFilterName(evaluation.options.filter))});
   if (!evaluation.ranks.candidates.empty()) table.rows.push_back({"also ranked", evaluation.ranks.candidates});
   return table;
@@ -151,6 +155,7 @@ std::vector<std::string> EvaluationNotes(const KgeEvaluation& evaluation) {
     notes.push_back(absl::StrCat("--filter=", RankingFilterName(options.filter),
                                  ": targets are also compared with known triples of other splits"));
   }
+  if (!evaluation.sample_note.empty()) notes.push_back(evaluation.sample_note);
   int64_t nan = 0, count = 0;
   for (const RankingRow& row : evaluation.rows) {
     if (row.grouping != "all" || row.direction == "both") continue;
@@ -173,6 +178,9 @@ std::string MetricsTable(const KgeEvaluation& evaluation, absl::Span<const Ranki
     mark = absl::StrCat("wrong, for comparison: ", RankingConventionName(evaluation.options.convention));
   } else if (evaluation.options.filter != RankingFilter::kAll) {
     mark = absl::StrCat("filter ", RankingFilterName(evaluation.options.filter));
+  }
+  if (!evaluation.sample_note.empty()) {
+    absl::StrAppend(&mark, mark.empty() ? "" : ", ", "sample of ", evaluation.ranks.tail.size());
   }
   if (mark.empty()) return table;
   std::string marked;
@@ -198,7 +206,7 @@ absl::Status WriteKgeOutputs(const std::string& directory, const ToolRun& run, c
   RETURN_IF_ERROR(WriteRanksOfShard(directory, run, inputs, models, {}, graph, evaluation));
   RETURN_IF_ERROR(WriteFileAtomically(directory + "/metrics.tsv", MetricsTable(evaluation, evaluation.rows)));
   RETURN_IF_ERROR(
-      WriteRanksTsv(directory + "/ranks.tsv", graph, SplitTriples(graph, evaluation.options.split), evaluation.ranks));
+      WriteRanksTsv(directory + "/ranks.tsv", graph, RankedTriples(graph, evaluation.options), evaluation.ranks));
   HtmlReport html(absl::StrCat("Evaluation of ", run.args[0]));
   for (const std::string& note : evaluation.notes) html.AddParagraph(note);
   html.AddTable(Facts(models, graph, evaluation));

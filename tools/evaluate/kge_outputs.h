@@ -27,6 +27,7 @@ struct KgeEvaluation {
   std::vector<int64_t> hits_at;
   std::vector<RankingRow> rows;  // for all triples, categories and relations
   std::vector<std::string> notes;
+  std::string sample_note;                           // that these are the ranks of a sample; empty if they are not
   std::optional<CalibrationMeasures> probabilities;  // of a model that has them
   std::string about_probabilities;                   // "platt, at a base rate of 0.5 among all entities"
 };

@@ -55,6 +55,22 @@ expect_line 'warning: --filter=train' log
   fail "--split=valid"
 [ "$(value tail 'hits@30' <($evaluate --hits_at=1,30 m.safetensors g.safetensors))" = 1.000000 ] || fail "--hits_at"
 
+# A sample of the triples is ranked among all entities, with the ranks that these triples have among all, and says so.
+succeeds $evaluate --output_dir=all m.safetensors g.safetensors
+succeeds $evaluate --rank_sample=4 --output_dir=sample m.safetensors g.safetensors && mv stdout sample.tsv
+[ "$(value both count sample.tsv)" = 8 ] || fail "--rank_sample: $(cat sample.tsv)"
+expect_line 'sample of 4$' sample.tsv
+expect_line 'sample of 4$' sample/metrics.tsv
+expect_line "warning: a sample of 4 of $tests triples is ranked" log
+expect_line 'a sample of 4' sample/report.html
+alike=$(tail -n +2 sample/ranks.tsv | grep -cxFf all/ranks.tsv)
+[ "$alike" = 4 ] || fail "ranks of the sample: $(cat sample/ranks.tsv)"
+$evaluate --rank_sample=1000 m.safetensors g.safetensors 2> log | cmp - one.tsv || fail "a sample of all"
+refuses '--rank_sample=-1' $evaluate --rank_sample=-1 m.safetensors g.safetensors
+refuses 'rank_sample.*--shard' $evaluate --rank_sample=4 --shard=1/2 --output_dir=part m.safetensors g.safetensors
+refuses 'is ranked in no part' $evaluate m.safetensors g.safetensors sample/ranks.safetensors
+refuses 'rank_sample' $evaluate --rank_sample=4 m.safetensors g.safetensors all/ranks.safetensors
+
 # Unusual conventions are marked as such.
 succeeds $evaluate --ranking_convention=tiepin m.safetensors g.safetensors && mv stdout tiepin.tsv
 expect_line 'known wrong convention' log
