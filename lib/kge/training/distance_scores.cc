@@ -111,6 +111,8 @@ void AddF64(ScoreForm form, const DistanceBlock<double>& b, const double* slopes
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include <cmath>
+
 #include "lib/base/logging.h"
 #include "lib/base/round_up.h"
 #include "lib/kge/layers/workspace.h"
@@ -142,6 +144,13 @@ ScoreForm ScoreFormOf(const KgeOptions& options) {
   // The norm of all real and imaginary parts is that of the moduli.
   if (options.distance_norm == 2) return ScoreForm::kL2;
   return options.model == KgeModel::kRotatE ? ScoreForm::kModuli : ScoreForm::kL1;
+}
+
+double QueriesToCheck(const KgeShape& shape, double most) {
+  constexpr double kDifferences = 1 << 25;  // of all queries: 128 MB in fp32
+  if (ScoreFormOf(shape.options) != ScoreForm::kModuli) return most;
+  const double of_query = static_cast<double>(shape.num_entities) * static_cast<double>(shape.dim());
+  return std::clamp(std::floor(kDifferences / of_query), 1.0, std::max(most, 1.0));
 }
 
 template <typename T>

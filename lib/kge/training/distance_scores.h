@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "lib/kge/model/kge_options.h"
+#include "lib/kge/model/kge_shape.h"
 #include "lib/machine/parallel_for.h"
 #include "lib/ranking/scores/score_form.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -48,6 +49,11 @@ class DistanceScores {
   Tensor panels_, no_bias_;
   Tensor distances_;  // kL2: [queries, entities]
 };
+
+// Returns to how many queries the check of the first batch is limited, at most `most` and at least 1. The definition of
+// RotatE's sum of moduli keeps the differences of each query and all entities, N d numbers, several times: 64 queries
+// of WN18RR took 4 GB and more than a minute.
+double QueriesToCheck(const KgeShape& shape, double most);
 
 extern template class DistanceScores<float>;
 extern template class DistanceScores<double>;

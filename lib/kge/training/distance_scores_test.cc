@@ -146,6 +146,15 @@ TEST(DistanceScoresTest, FormsOfTheModels) {
   EXPECT_EQ(ScoreFormOf(Shape(KgeModel::kRotatE, 2, 4, 2).options), ScoreForm::kL2);
 }
 
+TEST(DistanceScoresTest, FewQueriesOfLargeGraphsAreChecked) {
+  EXPECT_EQ(QueriesToCheck(Shape(KgeModel::kRotatE, 1, 200, 40943), 64), 4);
+  EXPECT_EQ(QueriesToCheck(Shape(KgeModel::kRotatE, 1, 200, 300), 64), 64);
+  EXPECT_EQ(QueriesToCheck(Shape(KgeModel::kRotatE, 1, 200, 5000000), 64), 1);
+  EXPECT_EQ(QueriesToCheck(Shape(KgeModel::kRotatE, 2, 200, 40943), 64), 64);
+  EXPECT_EQ(QueriesToCheck(Shape(KgeModel::kTransE, 1, 200, 40943), 64), 64);
+  EXPECT_EQ(QueriesToCheck(Shape(KgeModel::kComplEx, 1, 200, 40943), 64), 64);
+}
+
 // Sizes below and above a block and a piece, rows of less than a vector and of several with a rest; one entity's row is
 // a query's vector, where the distance is 0 and has no derivative.
 TEST(DistanceScoresTest, LossesAndGradientsAreThoseOfTheDefinition) {
