@@ -82,8 +82,9 @@ DRAWN = {
     "kernel_height": ("g", [CONVE + "--kernel_height=2"]),
     "kernel_width": ("g", [CONVE + "--kernel_width=2"]),
     "kge_loss": ("g", ["--kge_loss=1-N", "--kge_loss=1-of-N", "--kge_loss=1vsAll", "--kge_loss=KvsAll"]),
+    "relation_embedding_dim": ("g", ["--kge_model=tucker --relation_embedding_dim=5"]),
     "distance_norm": ("g", ["--kge_model=transe --distance_norm=2", "--kge_model=rotate --distance_norm=2"]),
-    "kge_model": ("g", ["--kge_model=" + model for model in ("distmult", "complex", "rescal", "cp", "simple", "transe",
+    "kge_model": ("g", ["--kge_model=" + model for model in ("distmult", "complex", "rescal", "cp", "simple", "tucker", "transe",
                                                              "rotate")] + [CONVE.strip()]),
     "label_smoothing": ("g", ["--label_smoothing=0.2", "--label_smoothing=0"]),
     "label_smoothing_form": ("g", ["--label_smoothing=0.2 --label_smoothing_form=" + form

@@ -22,6 +22,7 @@
 #include "lib/kge/model/kge_labels.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/model/kge_shape.h"
+#include "lib/kge/training/distance_scores.h"
 #include "lib/kge/training/kge_examples.h"
 #include "lib/kge/training/kge_task.h"
 #include "lib/matrix/factor_rounding.h"
@@ -172,7 +173,7 @@ int KgeThreads(const KgeOptions& model, const KnowledgeGraph& graph, int64_t bat
   if (FlagGiven("threads")) return ThreadsFromFlags();
   const KgeShape shape = ShapeOf(model, graph);
   const int64_t of_query =  // products beside those with entities, for each number of an embedding
-      shape.is_conve()                   ? shape.num_features()
+      shape.has_features()               ? shape.num_features()
       : model.model == KgeModel::kRescal ? shape.dim()
                                          : 0;
   const int64_t scored = model.negatives_per_batch > 0 ? model.negatives_per_batch : graph.num_entities();
@@ -287,6 +288,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   settings.Resolve("strategy", kStrategyNames.Name(strategy), "run");
   RecordRun(run, settings, &options);
   for (const std::string& message : messages) PrintMessage(message);
+  options.check_cost = QueriesToCheck(ShapeOf(model, *data.graph), options.check_cost);
   // The check needs full precision and one process, because the reference sees one process's batch norms alone.
   if ((factors != FactorRounding::kNone || synchronize) && options.check_gradient && !FirstBatchOfProcess()) {
     const absl::Status checked = CheckInFullPrecision(data, model, num_threads, gpu, options);

@@ -68,7 +68,7 @@ void DirectionProducts<T>::AddGradients(const GradientFactors<T>& factors, absl:
                                         T* direction) {
   CHECK_EQ(static_cast<int64_t>(weights.size()), factors.size);
   const int64_t d = shape_.dim(), of_relation = shape_.relation_dim();
-  const int64_t features = shape_.is_conve() ? shape_.num_features() : 0;
+  const int64_t features = shape_.has_features() ? shape_.num_features() : 0;
   AddEntities(factors, weights, direction);
   for (int64_t e = 0; plan_.relation >= 0 && e < factors.size; ++e) {
     AddRow(weights[e], factors.d_relation + e * of_relation, of_relation,
@@ -224,7 +224,7 @@ template <typename T>
 void DirectionProducts<T>::Squares(const GradientFactors<T>& factors, const T* metric, int64_t stride,
                                    double* squares) {
   const int64_t d = shape_.dim(), of_relation = shape_.relation_dim();
-  const int64_t features = shape_.is_conve() ? shape_.num_features() : 0;
+  const int64_t features = shape_.has_features() ? shape_.num_features() : 0;
   for (int part = 0; part < plan_.num_parts; ++part) std::fill_n(squares + part * stride, factors.size, 0.0);
   if (plan_.entity >= 0) EntitySquares(factors, metric, squares + plan_.entity * stride);
   for (int64_t e = 0; plan_.entity_bias >= 0 && e < factors.size; ++e) {

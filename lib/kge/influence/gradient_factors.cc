@@ -8,6 +8,7 @@
 #include "lib/base/logging.h"
 #include "lib/kge/layers/kge_batch.h"
 #include "lib/kge/layers/product_query.h"
+#include "lib/kge/layers/tucker_layers.h"
 #include "lib/kge/layers/workspace.h"
 #include "lib/kge/model/kge_labels.h"
 #include "lib/kge/training/blocked_loss.h"
@@ -131,6 +132,16 @@ void GradientFactorizer<T>::FillHidden(bool maps, GradientFactors<T>* factors) {
     T* const all = Take<T>(&factors->map_memory, factors->keys * shape_.num_features());
     factors->maps = all;
     return conve_->Forward(factors->key_head, factors->key_relation, all, v);
+  }
+  if (shape_.is_tucker()) {
+    const int64_t width = shape_.num_features();
+    T* const all = Take<T>(&factors->map_memory, factors->keys * width);
+    factors->maps = all;
+    for (int64_t k = 0; k < factors->keys; ++k) {
+      TuckerFeatures(shape_, Entity(factors->key_head[k]), Relation(factors->key_relation[k]), all + k * width);
+    }
+    const MatrixView<T> core = {parameters_ + at_.fc_weight, d, width, width};
+    return products_.Multiply({all, factors->keys, width, width}, core.Transposed(), /*add=*/false, v, d);
   }
   for (int64_t k = 0; k < factors->keys; ++k, v += d) {
     ProductQuery(shape_, Entity(factors->key_head[k]), Relation(factors->key_relation[k]), v);
@@ -269,7 +280,7 @@ T* GradientFactorizer<T>::FillEntityErrors(const KgeFactorInput& input, const Kg
 }
 
 template <typename T>
-void GradientFactorizer<T>::BackwardProducts(const T* d_v, GradientFactors<T>* factors) const {
+void GradientFactorizer<T>::BackwardProducts(const T* d_v, GradientFactors<T>* factors) {
   const int64_t d = shape_.dim(), of_relation = shape_.relation_dim();
   T* d_h = Take<T>(&factors->d_head_memory, factors->size * d);
   T* d_r = Take<T>(&factors->d_relation_memory, factors->size * of_relation);
@@ -277,6 +288,17 @@ void GradientFactorizer<T>::BackwardProducts(const T* d_v, GradientFactors<T>* f
   factors->d_relation = d_r;
   std::fill_n(d_h, factors->size * d, T(0));
   std::fill_n(d_r, factors->size * of_relation, T(0));
+  if (shape_.is_tucker()) {
+    const int64_t width = shape_.num_features();
+    T* const slopes = Take<T>(&feature_slopes_, factors->size * width);
+    const MatrixView<T> core = {parameters_ + at_.fc_weight, d, width, width};
+    products_.Multiply({d_v, factors->size, d, d}, core, /*add=*/false, slopes, width);
+    for (int64_t e = 0; e < factors->size; ++e) {
+      AddTuckerFeatureGradients(shape_, Entity(factors->head[e]), Relation(factors->relation[e]), slopes + e * width,
+                                d_h + e * d, d_r + e * of_relation);
+    }
+    return;
+  }
   for (int64_t e = 0; e < factors->size; ++e, d_v += d, d_h += d, d_r += of_relation) {
     AddProductGradients(shape_, Entity(factors->head[e]), Relation(factors->relation[e]), d_v, d_h, d_r);
   }
@@ -308,6 +330,7 @@ void GradientFactorizer<T>::Clear(GradientFactors<T>* factors) {
 template <typename T>
 void GradientFactorizer<T>::FillSlopes(const T* d_v, const KgePartPlan& plan, GradientFactors<T>* factors) {
   if (!shape_.is_conve()) {
+    if (shape_.is_tucker()) factors->d_fc = d_v;
     if (plan.below_fc) BackwardProducts(d_v, factors);
     return;
   }

@@ -46,7 +46,7 @@ struct GradientFactors {
   std::vector<int32_t> head, relation, tail;    // [B]
   std::vector<int32_t> key;                     // [B], ascending
   std::vector<int32_t> key_head, key_relation;  // [K]
-  const T* maps = nullptr;                      // [K, F]; or, without maps,
+  const T* maps = nullptr;                      // [K, F], fc's or the core tensor's input; or, without maps,
   const T* map_squares = nullptr;               // [K] their squares and
   const T* map_products = nullptr;  // [K, H] their products with the maps of GradientFactorizer::SetTestMaps
   const T* v = nullptr;             // [K, d]
@@ -97,7 +97,7 @@ class GradientFactorizer {
   // tail, of a margin, or of a difference.
   void FillErrorsByTriple(const KgeFactorInput& input, int64_t e, T* errors) const;
   void FillMarginErrors(const KgeFactorInput& input, int64_t e, T* errors) const;
-  void BackwardProducts(const T* d_v, GradientFactors<T>* factors) const;
+  void BackwardProducts(const T* d_v, GradientFactors<T>* factors);
   const T* Entity(int32_t id) const { return parameters_ + at_.entity + id * shape_.dim(); }
   const T* Relation(int32_t id) const { return parameters_ + at_.relation + id * shape_.relation_dim(); }
 
@@ -110,7 +110,8 @@ class GradientFactorizer {
   ThreadPool* const pool_;
   std::optional<ConveEvaluation<T>> conve_;
   MatrixProducts<T> products_;
-  Tensor query_memory_;  // [B, d]
+  Tensor query_memory_;    // [B, d]
+  Tensor feature_slopes_;  // [B, F] gradients of TuckER's features
 };
 
 extern template class GradientFactorizer<float>;

@@ -57,7 +57,7 @@ KgePartPlan::KgePartPlan(const KgeShape& shape, absl::Span<const ProductPart> pa
       }
     }
     const bool of_bn2 = shape.is_conve() && (offset == at.bn2_weight || offset == at.bn2_bias);
-    const bool of_fc = shape.is_conve() && (offset == at.fc_weight || offset == at.fc_bias);
+    const bool of_fc = shape.has_features() && (offset == at.fc_weight || offset == at.fc_bias);
     below_fc = below_fc || (!of_bn2 && !of_fc && offset != at.entity_bias);
     at_fc = at_fc || of_bn2 || of_fc;
   }

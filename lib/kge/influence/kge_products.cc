@@ -62,7 +62,7 @@ class KgeProducts final : public GradientProducts {
     SetPlan();
     if (options.projection.kind == ProjectionKind::kNone) return;
     const int64_t dim = options.projection.dim;
-    if (shape.is_conve() && dim < shape.num_features()) {
+    if (shape.has_features() && dim < shape.num_features()) {
       map_projection_.emplace(options.projection, shape.num_features(), "projection of maps");
     }
     if (OverEntities() && dim < shape.num_entities) {
@@ -80,7 +80,7 @@ class KgeProducts final : public GradientProducts {
   std::string Notes() const override { return curvature_ == nullptr ? "" : curvature_->Describe(); }
 
   int64_t bytes_per_test() const override {
-    const int64_t maps = shape_.is_conve() ? shape_.num_features() : 0;
+    const int64_t maps = shape_.has_features() ? shape_.num_features() : 0;
     const int64_t features = map_projection_.has_value() ? map_projection_->width() : maps;
     const int64_t errors = OverEntities() ? shape_.num_entities : 1;
     const int64_t numbers =
@@ -222,7 +222,7 @@ class KgeProducts final : public GradientProducts {
     const int64_t size = static_cast<int64_t>(sizeof(T));
     int64_t examples = kTile;
     const int64_t map_bytes = options_.bf16 ? kRoundedMapBytes : kMapBytes;
-    if (shape_.is_conve() && maps) examples = std::min(examples, map_bytes / (shape_.num_features() * size));
+    if (shape_.has_features() && maps) examples = std::min(examples, map_bytes / (shape_.num_features() * size));
     if (OverEntities() || IsOverEntities(options_.loss))
       examples = std::min(examples, kErrorBytes / (shape_.num_entities * size));
     if (shape_.relation_dim() > shape_.dim()) {
@@ -365,6 +365,7 @@ class KgeProducts final : public GradientProducts {
   // Returns the nominal operations for one example: fc and convolution once forward and once backward to their inputs,
   // and the gradient of the convolution's weights.
   int64_t GradientFlop() const {
+    if (shape_.is_tucker()) return shape_.num_features() * 4 * shape_.dim();
     const int64_t taps = shape_.options.kernel_height * shape_.options.kernel_width;
     return shape_.is_conve() ? shape_.num_features() * (4 * shape_.dim() + 6 * taps) : 0;
   }
@@ -381,7 +382,7 @@ class KgeProducts final : public GradientProducts {
     if (num_set_tests_ > 0 && test_directions_.empty()) Shorten(&train_);
     const ProfileScope scope(Stage::kProducts);
     const int64_t depth = map_projection_.has_value() ? map_projection_->width()
-                          : shape_.is_conve()         ? shape_.num_features()
+                          : shape_.has_features()     ? shape_.num_features()
                                                       : shape_.dim();
     scope.Add(Counter::kFlop, 2 * size * num_set_tests_ * depth);
     T* const products = Take<T>(&products_, plan_->num_parts * size * std::max<int64_t>(num_set_tests_, 1));

@@ -10,7 +10,8 @@
 //
 // A loss of one triple has D = 0 except at its tail, so that only pairs that share a head or a tail contribute. What
 // depends on (h, r) alone is computed once for all training triples of a tile that share them. Models without
-// layers have only the entity and relation rows; a relation's of RESCAL is the matrix e_h d_v^T. With a projection
+// layers have only the entity and relation rows; a relation's of RESCAL is the matrix e_h d_v^T. TuckER's core tensor
+// is a layer like fc without a bias, whose input are the products of e_h and w_r, and whose g is dv. With a projection
 // (KgeInfluenceOptions), <a_i, a_j> and <D_i, D_j> are products of projected a_i and D_i, and are right only on
 // average. With a preconditioner or the curvature of the loss (kge_curvature.h) nothing factors: products are those
 // with a direction of P numbers for each test, computed one test at a time, and cost about as much as 2 P

@@ -42,7 +42,8 @@ absl::Status CheckProjection(const KgeShape& shape, const KgeInfluenceOptions& o
         "a projection has no effect on the ", kKgeQuantityNames.Name(options.quantity), " of a test with the loss ",
         kKgeInfluenceLossNames.Name(options.loss), ", whose products have no factors: take a loss over all entities"));
   }
-  const int64_t longest = std::max(shape.is_conve() ? shape.num_features() : 0, over_entities ? shape.num_entities : 0);
+  const int64_t longest =
+      std::max(shape.has_features() ? shape.num_features() : 0, over_entities ? shape.num_entities : 0);
   if (options.projection.dim < longest) return absl::OkStatus();
   if (longest == 0) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -105,6 +106,11 @@ absl::Status CheckKgeProducts(const KgeShape& shape, const WeightedCheckpoint& p
   }
   if (point.preconditioner.num_elements() > 0 && options.curvature.has_value()) {
     return absl::InvalidArgumentError("a preconditioner and the curvature of the loss exclude each other");
+  }
+  if (shape.is_tucker() && options.curvature.has_value()) {
+    return absl::InvalidArgumentError(
+        "the curvature of the loss of tucker is not computed: its core tensor joins all relations; take products of "
+        "gradients without it, or another model, such as rescal");
   }
   if (IsOverEntities(options.loss) && shape.num_entities < 2) {
     return absl::InvalidArgumentError("a loss over entities needs at least 2 of them");

@@ -41,6 +41,7 @@ KgeShape Shape(KgeModel model, ConveVariant variant) {
   shape.options.embedding_height = 4;
   shape.options.embedding_width = 5;
   shape.options.output_channels = 5;
+  shape.options.relation_embedding_dim = 7;
   shape.num_entities = kEntities;
   shape.num_relations = kRelations;
   return shape;
@@ -404,7 +405,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Model{KgeModel::kDistMult, ConveVariant::kDettmers},
                       Model{KgeModel::kComplEx, ConveVariant::kDettmers},
                       Model{KgeModel::kRescal, ConveVariant::kDettmers}, Model{KgeModel::kCp, ConveVariant::kDettmers},
-                      Model{KgeModel::kSimple, ConveVariant::kDettmers}),
+                      Model{KgeModel::kSimple, ConveVariant::kDettmers},
+                      Model{KgeModel::kTucker, ConveVariant::kDettmers}),
     [](const auto& info) {
       return absl::StrCat(kKgeModelNames.Name(info.param.model), "_", kConveVariantNames.Name(info.param.variant));
     });

@@ -30,7 +30,8 @@ KgeShape Shape(KgeModel model) {
 
 // Each number of entities, relations and fc.weight has one owner, in ascending order; no other has any.
 TEST(KgeShardTest, EachParameterOfTheLargeOnesHasOneOwner) {
-  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kRescal, KgeModel::kCp}) {
+  for (const KgeModel model :
+       {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kRescal, KgeModel::kCp, KgeModel::kTucker}) {
     const KgeShape shape = Shape(model);
     const KgeShape::Offsets at = shape.offsets();
     for (const int size : {1, 2, 3, 5}) {

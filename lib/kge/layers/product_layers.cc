@@ -14,6 +14,7 @@ template <typename T>
 void ProductLayers<T>::Forward(const T* parameters, const KgeBatch& batch, T* v, const BatchRows<T>& rows) {
   const ProfileScope scope(Stage::kEmbedding);
   if (IsRescal()) return rescal_.Forward(parameters, batch, v, rows);
+  if (shape_.is_tucker()) return tucker_.Forward(parameters, batch, v, rows);
   const int64_t d = shape_.dim(), of_relation = shape_.relation_dim(), both = d + of_relation;
   const bool drops = DropsRows(shape_.options, batch);
   T* masks = Take<T>(&masks_, drops ? batch.size() * both : 0);
@@ -36,6 +37,7 @@ void ProductLayers<T>::Backward(const T* parameters, const KgeBatch& batch, cons
                                 const BatchRows<T>& rows, const BatchRowGradients<T>& d_rows) {
   const ProfileScope scope(Stage::kEmbedding);
   if (IsRescal()) return rescal_.Backward(parameters, batch, d_v, gradient, rows, d_rows);
+  if (shape_.is_tucker()) return tucker_.Backward(parameters, batch, d_v, gradient, rows, d_rows);
   const int64_t d = shape_.dim(), of_relation = shape_.relation_dim(), both = d + of_relation;
   const bool drops = DropsRows(shape_.options, batch);
   const T* masks = masks_.values<T>().data();

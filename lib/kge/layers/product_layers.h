@@ -8,6 +8,7 @@
 #include "lib/kge/layers/batch_rows.h"
 #include "lib/kge/layers/kge_batch.h"
 #include "lib/kge/layers/rescal_layers.h"
+#include "lib/kge/layers/tucker_layers.h"
 #include "lib/kge/model/kge_shape.h"
 #include "lib/machine/parallel_for.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -18,9 +19,9 @@ namespace rutile {
 template <typename T>
 class ProductLayers {
  public:
-  // pool: not owned; null: one thread. RESCAL alone uses it.
+  // pool: not owned; null: one thread. RESCAL and TuckER alone use it.
   explicit ProductLayers(const KgeShape& shape, ThreadPool* pool = nullptr)
-      : shape_(shape), at_(shape.offsets()), rescal_(shape, pool) {}
+      : shape_(shape), at_(shape.offsets()), rescal_(shape, pool), tucker_(shape, pool) {}
 
   // Computes v, and keeps the dropout masks for Backward.
   void Forward(const T* parameters, const KgeBatch& batch, T* v, const BatchRows<T>& rows = {});
@@ -34,6 +35,7 @@ class ProductLayers {
   const KgeShape shape_;
   const KgeShape::Offsets at_;
   RescalLayers<T> rescal_;
+  TuckerLayers<T> tucker_;
   Tensor masks_;   // [B, d + D]
   Tensor masked_;  // rows of a query times their masks, and their gradients, 2 (d + D)
 };

@@ -13,6 +13,7 @@ void ProductQuery(const KgeShape& shape, const T* h, const T* r, T* v) {
   const int64_t d = shape.dim(), half = d / 2;
   switch (shape.options.model) {
     case KgeModel::kConvE:
+    case KgeModel::kTucker:
       break;
     case KgeModel::kDistMult:
       for (int64_t j = 0; j < d; ++j) v[j] = h[j] * r[j];
@@ -51,7 +52,7 @@ void ProductQuery(const KgeShape& shape, const T* h, const T* r, T* v) {
       }
       return;
   }
-  LOG(FATAL) << "a model with layers";
+  LOG(FATAL) << "a model with weights beside embeddings";
 }
 
 template <typename T>
@@ -59,6 +60,7 @@ void AddProductGradients(const KgeShape& shape, const T* h, const T* r, const T*
   const int64_t d = shape.dim(), half = d / 2;
   switch (shape.options.model) {
     case KgeModel::kConvE:
+    case KgeModel::kTucker:
       break;
     case KgeModel::kDistMult:
       for (int64_t j = 0; j < d; ++j) {
@@ -110,7 +112,7 @@ void AddProductGradients(const KgeShape& shape, const T* h, const T* r, const T*
       }
       return;
   }
-  LOG(FATAL) << "a model with layers";
+  LOG(FATAL) << "a model with weights beside embeddings";
 }
 
 template void ProductQuery(const KgeShape&, const float*, const float*, float*);

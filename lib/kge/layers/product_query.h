@@ -1,4 +1,4 @@
-// v(head, relation) of the models without layers (kge_options.h has the formulas), for one query.
+// v(head, relation) of the models that have no weights but embeddings (kge_options.h has the formulas), for one query.
 
 #ifndef RUTILE_LIB_KGE_LAYERS_PRODUCT_QUERY_H_
 #define RUTILE_LIB_KGE_LAYERS_PRODUCT_QUERY_H_
@@ -7,7 +7,8 @@
 
 namespace rutile {
 
-// Computes v [d] of a head's row h [d] and a relation's row r [D = shape.relation_dim()]. CHECK-fails for ConvE.
+// Computes v [d] of a head's row h [d] and a relation's row r [D = shape.relation_dim()]. CHECK-fails for ConvE and
+// TuckER.
 template <typename T>
 void ProductQuery(const KgeShape& shape, const T* h, const T* r, T* v);
 

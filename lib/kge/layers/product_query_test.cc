@@ -52,6 +52,7 @@ double Score(KgeModel model, int64_t d, const double* h, const double* r, const 
   };
   switch (model) {
     case KgeModel::kConvE:
+    case KgeModel::kTucker:  // tucker_layers_test.cc
       break;
     case KgeModel::kDistMult:
       return product(d, h, r, t);
@@ -214,7 +215,7 @@ TEST(ProductLayersTest, BatchesAreTheFormulaOfEachQuery) {
 TEST(ProductQueryDeathTest, ConvEHasLayers) {
   const std::vector<double> row(200, 0.0);
   std::vector<double> v(200);
-  EXPECT_DEATH(ProductQuery(Shape(KgeModel::kConvE, 200), row.data(), row.data(), v.data()), "layers");
+  EXPECT_DEATH(ProductQuery(Shape(KgeModel::kConvE, 200), row.data(), row.data(), v.data()), "weights");
 }
 
 }  // namespace

@@ -87,6 +87,10 @@ absl::Status WriteTensors(absl::string_view path, const TrainedKge& model, Metad
   tensors.Set("relation", Relations(model));
   const int64_t bias = model.shape.offsets().entity_bias;
   if (bias >= 0) tensors.Set("entity_bias", model.parameters.Slice(bias, {model.shape.num_entities}));
+  if (model.shape.is_tucker()) {
+    const int64_t d = model.shape.dim();
+    tensors.Set("core", model.parameters.Slice(model.shape.offsets().fc_weight, {d, model.shape.relation_dim(), d}));
+  }
   tensors.Set("entity_names", NamesToTensor(model.names.entities));
   tensors.Set("relation_names", NamesToTensor(model.names.relations));
   metadata["kind"] = EmbeddingsSchema().kind;
@@ -104,11 +108,13 @@ const Schema& EmbeddingsSchema() {
       "kge.embeddings/1",
       "Embeddings of a knowledge-graph model, made by `evaluate --export_embeddings` for other programs. N entities of "
       "d numbers, Q relations (with inverses: R, then the inverse of each) of D numbers: d, but d² for rescal, a "
-      "matrix row by row, d/2 for cp, and d/2 angles for rotate. Names are text, a line for each id.",
+      "matrix row by row, d/2 for cp, d/2 angles for rotate, and what the model has for tucker, whose core tensor is "
+      "with them. Names are text, a line for each id.",
       {
           {"entity", {DType::kF32, DType::kF64}, {"N", "d"}, true, "a row for each entity"},
           {"relation", {DType::kF32, DType::kF64}, {"Q", "D"}, true, "a row for each relation that queries name"},
           {"entity_bias", {DType::kF32, DType::kF64}, {"N"}, false, "added to the score of a tail"},
+          {"core", {DType::kF32, DType::kF64}, {"d", "D", "d"}, false, "of tucker: tails, relations, heads"},
           {"entity_names", {DType::kU8}, {"EB"}, true, "a line for each entity"},
           {"relation_names", {DType::kU8}, {"RB"}, true, "a line for each relation, R of them"},
       },

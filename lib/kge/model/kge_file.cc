@@ -95,7 +95,9 @@ const Schema& KgeSchema() {
       "SimplE: "
       "w_r = [r, inverse of r], v = ½ [b_h · inverse of r, a_h · r]. TransE: v = e_h + w_r; RotatE: entities as for "
       "ComplEx, whose numbers v turns by the angles w_r; their score is minus the norm (distance_norm) of v - "
-      "entity.weight[tail]. Relations have D numbers: d, but d² for RESCAL and d/2 for CP and RotatE. ConvE (C "
+      "entity.weight[tail]. TuckER: v_j is the sum over k and i of core.weight[j, k, i] w_r[k] e_h[i]. Relations have "
+      "D "
+      "numbers: d, but d² for RESCAL, d/2 for CP and RotatE, and relation_embedding_dim for TuckER. ConvE (C "
       "channels, F = C · map height · map width "
       "features): v = relu(bn2(fc(relu(bn1(conv(bn0(image))))))), the image made of both embeddings, "
       "embedding_height × embedding_width each, one above the other (tiepin: side by side); norms have eps 1e-5. All "
@@ -104,6 +106,7 @@ const Schema& KgeSchema() {
           {"entity.weight", {DType::kF32, DType::kF64}, {"N", "d"}, true, "embeddings of entities"},
           {"entity.bias", {DType::kF32, DType::kF64}, {"N"}, false, "ConvE, but tiepin"},
           {"relation.weight", {DType::kF32, DType::kF64}, {"Q", "D"}, true, "of relations, then of their inverses"},
+          {"core.weight", {DType::kF32, DType::kF64}, {"d", "D", "d"}, false, "TuckER: tails, relations, heads"},
           {"bn0.weight", {DType::kF32, DType::kF64}, {"1"}, false, "ConvE, but libkge; so bn0.bias"},
           {"bn0.running_mean", {DType::kF32, DType::kF64}, {"1"}, false, "likewise; so bn0.running_var"},
           {"conv.weight", {DType::kF32, DType::kF64}, {"C", "1", "kh", "kw"}, false, "ConvE; a cross-correlation"},
@@ -128,10 +131,11 @@ const Schema& KgeSchema() {
           {"calibration.value", {DType::kF64}, {"CP"}, false, "its probability; platt: the offset"},
       },
       {
-          {"kge_model", true, "conve, distmult, complex, rescal, cp, simple, transe or rotate"},
+          {"kge_model", true, "conve, distmult, complex, rescal, cp, simple, transe, rotate or tucker"},
           {"inverse_relations", true, "`true`: relation R + r is the inverse of r"},
           {"vocabulary_sha256", true, "of the names in their order"},
           {"embedding_dim", true, "d"},
+          {"relation_embedding_dim", false, "of tucker: D"},
           {"distance_norm", false, "of transe and rotate: 1 or 2"},
           {"kge_loss", true, "1-N, 1-of-N, 1vsAll or KvsAll"},
           {"label_smoothing", true, "eps"},

@@ -36,6 +36,7 @@ TrainedKge Model(KgeModel kind = KgeModel::kConvE, ConveVariant variant = ConveV
   options.embedding_width = 3;
   options.output_channels = 2;
   options.kernel_height = options.kernel_width = 2;
+  options.relation_embedding_dim = 5;
   options.precision = precision;
   model.shape.num_entities = 4;
   model.shape.num_relations = 4;
@@ -59,8 +60,8 @@ TEST(KgeFileTest, IsReadBack) {
           std::pair(KgeModel::kConvE, ConveVariant::kLibkge), std::pair(KgeModel::kDistMult, ConveVariant::kDettmers),
           std::pair(KgeModel::kComplEx, ConveVariant::kDettmers), std::pair(KgeModel::kRescal, ConveVariant::kDettmers),
           std::pair(KgeModel::kCp, ConveVariant::kDettmers), std::pair(KgeModel::kSimple, ConveVariant::kDettmers),
-          std::pair(KgeModel::kTransE, ConveVariant::kDettmers),
-          std::pair(KgeModel::kRotatE, ConveVariant::kDettmers)}) {
+          std::pair(KgeModel::kTransE, ConveVariant::kDettmers), std::pair(KgeModel::kRotatE, ConveVariant::kDettmers),
+          std::pair(KgeModel::kTucker, ConveVariant::kDettmers)}) {
       TrainedKge model = Model(kind, variant, precision);
       model.shape.options.distance_norm = IsDistanceModel(kind) ? 2 : 1;
       EntityTypesBuilder types;
@@ -72,6 +73,7 @@ TEST(KgeFileTest, IsReadBack) {
       EXPECT_EQ(read->shape.options.model, kind);
       EXPECT_EQ(read->shape.options.precision, precision);
       EXPECT_EQ(read->shape.options.distance_norm, IsDistanceModel(kind) ? 2 : 1);
+      EXPECT_EQ(read->shape.options.relation_embedding_dim, kind == KgeModel::kTucker ? 5 : 30);
       EXPECT_EQ(read->shape.num_relations, 4);
       EXPECT_EQ(read->shape.options.kernel_width, kind == KgeModel::kConvE ? 2 : 3);
       EXPECT_EQ(read->names.entities, model.names.entities);
@@ -105,7 +107,8 @@ TEST(KgeFileTest, RefusesWhatDoesNotFit) {
     return Refusal([=](TensorFile* file) { file->metadata[key] = value; });
   };
   EXPECT_THAT(metadata("kind", "potential/1"), HasSubstr("expected kge/1"));
-  EXPECT_THAT(metadata("kge_model", "tucker"), HasSubstr("transe"));
+  EXPECT_THAT(metadata("kge_model", "quate"), HasSubstr("transe"));
+  EXPECT_THAT(metadata("kge_model", "tucker"), HasSubstr("relation_embedding_dim"));
   EXPECT_THAT(metadata("embedding_dim", "200"), HasSubstr("what fits"));
   EXPECT_THAT(metadata("inverse_relations", "perhaps"), HasSubstr("expected true or false"));
   EXPECT_THAT(metadata("inverse_relations", "false"), HasSubstr("vocabulary_sha256"));

@@ -48,6 +48,8 @@ std::vector<double> InitialKgeParameters(const KgeShape& shape, uint64_t seed) {
       FillUniform(kPi, stream, values);
     } else if (slice.name == "entity.weight" || slice.name == "relation.weight") {
       FillEmbeddings(shape.options.init, slice, stream, values);
+    } else if (slice.name == "core.weight") {
+      FillUniform(1, stream, values);  // as in the program of TuckER's authors
     } else if (slice.name == "conv.weight" && glorot) {
       const double outputs = static_cast<double>(slice.shape[0]) * kernel;
       FillNormal(std::sqrt(2 / (kernel + outputs)), stream, values);

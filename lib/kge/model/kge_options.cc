@@ -31,11 +31,17 @@ bool IsProduct(const KgeOptions& options) { return IsProductModel(options.model)
 
 bool IsDistance(const KgeOptions& options) { return IsDistanceModel(options.model); }
 
-// True if scores are linear in the relation's row.
-bool PredictsRelations(const KgeOptions& options) { return IsProduct(options) && !IsDistance(options); }
+bool IsTucker(const KgeOptions& options) { return options.model == KgeModel::kTucker; }
+
+// True if scores are a product of the relation's row and a vector of head and tail that has no weights of its own.
+bool PredictsRelations(const KgeOptions& options) {
+  return IsProduct(options) && !IsDistance(options) && !IsTucker(options);
+}
 
 // Rows of relations of RESCAL have as many numbers as the square of this: 64 MB in fp32.
 constexpr int64_t kLargestRescal = 4096;
+// Numbers of TuckER's core tensor: 1 GB in fp32.
+constexpr int64_t kLargestCore = int64_t{1} << 28;
 
 bool IsRegularized(const KgeOptions& options) { return options.regularizer != KgeRegularizer::kNone; }
 
@@ -124,7 +130,7 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
   static constexpr Setting<O> kSettings[] = {
       Setting<O>::Choice<&O::model, &kKgeModelNames>(kModel,
                                                      "Embedding model of a knowledge graph: conve, distmult, complex, "
-                                                     "rescal, cp, simple (SimplE), transe or rotate. "
+                                                     "rescal, cp, simple (SimplE), transe, rotate or tucker. "
                                                      "All but conve have no image, channels or kernel, and dropout of "
                                                      "embeddings alone; flags of these are then refused."),
       Setting<O>::Choice<&O::variant, &kConveVariantNames>("conve_variant",
@@ -137,6 +143,12 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
                  "must be even for complex, rotate, cp and simple, whose entities have two vectors of half of it.")
           .In(kSizes)
           .Automatic("0"),
+      Setting<O>("relation_embedding_dim", &O::relation_embedding_dim,
+                 "Number of values in the embedding of a relation of tucker, whose core tensor has this times the "
+                 "square of --embedding_dim. With 0, it is 30.")
+          .In(kSizes)
+          .Automatic("0")
+          .Needs(kModel, IsTucker),
       Setting<O>("embedding_height", &O::embedding_height,
                  "Height of an embedding as ConvE's image. With 0, it is --embedding_dim divided by --embedding_width "
                  "if both are given, else 20 (dettmers) or 10.")
@@ -244,8 +256,8 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
           .In(Above(0))
           .Needs("regularizer", IsRegularized),
       Setting<O>("relation_prediction", &O::relation_prediction,
-                 "Weight of a second loss for all models but conve, transe and rotate, the cross-entropy of a triple's "
-                 "relation in "
+                 "Weight of a second loss for all models but conve, tucker, transe and rotate, the cross-entropy of a "
+                 "triple's relation in "
                  "the softmax over all relations, given head and tail; 0: none. Published runs have 4 "
                  "(FB15k-237) and 0.05 (WN18RR). Validation losses are without it.")
           .In(AtLeast(0))
@@ -303,6 +315,13 @@ absl::Status CheckKgeOptions(const KgeOptions& options) {
     return absl::InvalidArgumentError(absl::StrCat("embedding_dim = ", options.embedding_dim,
                                                    ": a relation of rescal has the square of it, expected at most ",
                                                    kLargestRescal));
+  }
+  const int64_t square = options.embedding_dim * options.embedding_dim;  // at most 2^40
+  if (IsTucker(options) && options.relation_embedding_dim > kLargestCore / square) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "relation_embedding_dim = ", options.relation_embedding_dim, ", embedding_dim = ", options.embedding_dim,
+        ": the core tensor of tucker has the former times the square of the latter, ", "expected at most ",
+        kLargestCore, " numbers"));
   }
   const bool complex = options.model == KgeModel::kComplEx;
   const bool rotate = options.model == KgeModel::kRotatE;

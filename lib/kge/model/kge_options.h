@@ -23,12 +23,15 @@
 
 namespace rutile {
 
-// Models score a tail as <v(head, relation), e_tail> + b_tail, but for the last two, and differ in v. ConvE: Dettmers
-// et al., AAAI 2018. DistMult (Yang et al., ICLR 2015): v = e_h * w_r. ComplEx (Trouillon et al., ICML 2016): rows are
-// [re | im], v = [re_h re_r - im_h im_r | re_h im_r + im_h re_r]. RESCAL (Nickel, Tresp, Kriegel, ICML 2011): w_r is a
-// matrix [d, d], row by row, v = e_h^T w_r. CP (Hitchcock 1927; Lacroix, Usunier, Obozinski, ICML 2018) and SimplE
-// (Kazemi & Poole, NeurIPS 2018): rows of entities are [a | b], a the vector as a head and b the one as a tail. CP: w_r
-// has d / 2 numbers, v = [0 | a_h w_r]. SimplE: w_r = [r | r of the inverse], v = 1/2 [b_h w_inverse | a_h w_r].
+// Models score a tail as <v(head, relation), e_tail> + b_tail, but for TransE and RotatE, and differ in v. ConvE:
+// Dettmers et al., AAAI 2018. DistMult (Yang et al., ICLR 2015): v = e_h * w_r. ComplEx (Trouillon et al., ICML 2016):
+// rows are [re | im], v = [re_h re_r - im_h im_r | re_h im_r + im_h re_r]. RESCAL (Nickel, Tresp, Kriegel, ICML 2011):
+// w_r is a matrix [d, d], row by row, v = e_h^T w_r. CP (Hitchcock 1927; Lacroix, Usunier, Obozinski, ICML 2018) and
+// SimplE (Kazemi & Poole, NeurIPS 2018): rows of entities are [a | b], a the vector as a head and b the one as a tail.
+// CP: w_r has d / 2 numbers, v = [0 | a_h w_r]. SimplE: w_r = [r | r of the inverse], v = 1/2 [b_h w_inverse | a_h
+// w_r]. TuckER (Balazevic, Allen, Hospedales, EMNLP 2019): w_r has relation_embedding_dim numbers, and all relations
+// share a core tensor W, v_j = sum_ki W_jki w_r,k e_h,i; without the paper's batch norms and the dropout of its hidden
+// layers.
 //
 // The score of TransE (Bordes et al., NIPS 2013) and RotatE (Sun et al., ICLR 2019) is the negative distance of v and
 // e_tail, by a norm of distance_norm. TransE: v = e_h + w_r. RotatE: rows of entities are [re | im], w_r has d / 2
@@ -36,11 +39,11 @@ namespace rutile {
 //
 // The table of entities thus is one matrix for CP, too: its scores cost as much as those of a ComplEx whose entities
 // have as many numbers, and half of its products are with zeros.
-enum class KgeModel { kConvE, kDistMult, kComplEx, kRescal, kCp, kSimple, kTransE, kRotatE };
+enum class KgeModel { kConvE, kDistMult, kComplEx, kRescal, kCp, kSimple, kTransE, kRotatE, kTucker };
 
 // Names are read in any case, with or without dashes: "1n" and "kvsall" are losses.
-inline constexpr absl::string_view kKgeModelWords[] = {"conve", "distmult", "complex", "rescal",
-                                                       "cp",    "simple",   "transe",  "rotate"};
+inline constexpr absl::string_view kKgeModelWords[] = {"conve",  "distmult", "complex", "rescal", "cp",
+                                                       "simple", "transe",   "rotate",  "tucker"};
 inline constexpr LooseEnumNames<KgeModel> kKgeModelNames("no embedding model", kKgeModelWords);
 
 // The variants of ConvE in use, named after the projects that they come from.
@@ -107,10 +110,11 @@ struct KgeOptions {
   int64_t output_channels = 32;
   int64_t kernel_height = 3;
   int64_t kernel_width = 3;
-  int64_t distance_norm = 1;    // transe, rotate: 1 sums absolute values, 2 is the root of the sum of squares
-  double input_dropout = 0.2;   // drops elements of the image; all but ConvE: of e_h and w_r
-  double entity_dropout = 0;    // all but ConvE, without input_dropout: drops elements of e_h
-  double relation_dropout = 0;  // likewise of w_r
+  int64_t relation_embedding_dim = 30;  // tucker: numbers of a relation's embedding
+  int64_t distance_norm = 1;            // transe, rotate: 1 sums absolute values, 2 is the root of the sum of squares
+  double input_dropout = 0.2;           // drops elements of the image; all but ConvE: of e_h and w_r
+  double entity_dropout = 0;            // all but ConvE, without input_dropout: drops elements of e_h
+  double relation_dropout = 0;          // likewise of w_r
   // Drops elements of the table of entities with which queries are scored: one mask for a batch (LibKGE's, whose
   // entity dropout drops heads and candidates).
   double candidate_dropout = 0;
@@ -127,8 +131,8 @@ struct KgeOptions {
   int64_t negatives_per_batch = 0;
   KgeRegularizer regularizer = KgeRegularizer::kNone;
   double regularization = 0.05;  // weight of the regularizer
-  // All but ConvE and distances: weight of the loss of a triple's relation among all relations, given head and tail
-  // (Chen et al., AKBC 2021; lib/kge/training/relation_prediction.h). 0: none.
+  // All but ConvE, TuckER and distances: weight of the loss of a triple's relation among all relations, given head and
+  // tail (Chen et al., AKBC 2021; lib/kge/training/relation_prediction.h). 0: none.
   double relation_prediction = 0;
   // What the loss of a known-false triple is multiplied by beside its weight. 0: they are not learned.
   double negative_weight = 1;
@@ -144,7 +148,7 @@ constexpr double kBatchNormMomentum = 0.1;
 // files. A row that decides about others comes before them.
 absl::Span<const Setting<KgeOptions>> KgeSettings();
 
-// False for ConvE alone: v is a product of e_h and w_r, without layers.
+// False for ConvE alone: v is a product of e_h and w_r (and TuckER's core), without norms or activations.
 inline bool IsProductModel(KgeModel model) { return model != KgeModel::kConvE; }
 
 // True if scores are negative distances of v and the tail's row, and not their product.

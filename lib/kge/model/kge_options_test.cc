@@ -23,8 +23,9 @@ std::string Refusal(const KgeOptions& options) {
 }
 
 TEST(KgeOptionsTest, NamesAreReadBack) {
-  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal,
-                               KgeModel::kCp, KgeModel::kSimple, KgeModel::kTransE, KgeModel::kRotatE}) {
+  for (const KgeModel model :
+       {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp, KgeModel::kSimple,
+        KgeModel::kTransE, KgeModel::kRotatE, KgeModel::kTucker}) {
     EXPECT_EQ(*kKgeModelNames.Parse(kKgeModelNames.Name(model)), model);
   }
   for (const ConveVariant variant : {ConveVariant::kDettmers, ConveVariant::kTiepin, ConveVariant::kLibkge}) {
@@ -53,8 +54,9 @@ TEST(KgeOptionsTest, NamesAreReadInAnyCaseWithoutDashes) {
 }
 
 TEST(KgeOptionsTest, OtherNamesAreRefusedWithTheChoices) {
-  EXPECT_THAT(std::string(kKgeModelNames.Parse("tucker").status().message()),
-              AllOf(HasSubstr("tucker"), HasSubstr("conve, distmult, complex, rescal, cp, simple, transe, rotate")));
+  EXPECT_THAT(
+      std::string(kKgeModelNames.Parse("tuckers").status().message()),
+      AllOf(HasSubstr("tuckers"), HasSubstr("conve, distmult, complex, rescal, cp, simple, transe, rotate, tucker")));
   EXPECT_THAT(std::string(kConveVariantNames.Parse("").status().message()), HasSubstr("dettmers, tiepin, libkge"));
   EXPECT_THAT(std::string(kKgeLossNames.Parse("bce").status().message()), HasSubstr("1-N, 1-of-N, 1vsAll, KvsAll"));
   EXPECT_THAT(std::string(kLabelSmoothingNames.Parse("none").status().message()),
@@ -235,6 +237,14 @@ TEST(CheckKgeOptionsTest, ImagesAreConvesAlone) {
   options.model = KgeModel::kRescal;
   options.embedding_dim = 4097;
   EXPECT_THAT(Refusal(options), ErrorNames({"embedding_dim = 4097", "rescal", "at most 4096"}));
+  options.model = KgeModel::kTucker;
+  options.embedding_dim = 4096;
+  options.relation_embedding_dim = 16;
+  EXPECT_TRUE(CheckKgeOptions(options).ok());
+  options.relation_embedding_dim = 17;
+  EXPECT_THAT(Refusal(options), ErrorNames({"relation_embedding_dim = 17", "embedding_dim = 4096", "tucker"}));
+  options.relation_embedding_dim = 0;
+  EXPECT_THAT(Refusal(options), ErrorNames({"relation_embedding_dim is 0"}));
 }
 
 // What flags, configs and model files read of a row.
@@ -249,11 +259,12 @@ TEST(KgeSettingsTest, RowsCountForTheModelsThatHaveThem) {
     if (!row.HasEffect(conve)) of_products.push_back(row.name);
     if (!row.HasEffect(distmult)) of_conve.push_back(row.name);
   }
-  EXPECT_THAT(of_products,
-              ::testing::ElementsAre("distance_norm", "entity_dropout", "relation_dropout", "relation_prediction"));
-  EXPECT_THAT(of_conve, ::testing::ElementsAre("conve_variant", "embedding_height", "embedding_width", "distance_norm",
-                                               "output_channels", "kernel_height", "kernel_width",
-                                               "feature_map_dropout", "output_dropout", "label_smoothing_form"));
+  EXPECT_THAT(of_products, ::testing::ElementsAre("relation_embedding_dim", "distance_norm", "entity_dropout",
+                                                  "relation_dropout", "relation_prediction"));
+  EXPECT_THAT(of_conve,
+              ::testing::ElementsAre("conve_variant", "relation_embedding_dim", "embedding_height", "embedding_width",
+                                     "distance_norm", "output_channels", "kernel_height", "kernel_width",
+                                     "feature_map_dropout", "output_dropout", "label_smoothing_form"));
 }
 
 // A row out of range is refused where it counts, and only there.
@@ -271,6 +282,7 @@ TEST(KgeSettingsTest, RangesAreCheckedWhereARowCounts) {
     if (!row.HasEffect(options)) options.model = KgeModel::kDistMult;
     if (!row.HasEffect(options)) {
       options.model = KgeModel::kTransE;
+      if (!row.HasEffect(options)) options.model = KgeModel::kTucker;
       EXPECT_TRUE(row.HasEffect(options)) << row.name;
     }
     EXPECT_THAT(CheckKgeOptions(options), ErrorNames(absl::StatusCode::kInvalidArgument, {row.name, "-7"}));

@@ -18,6 +18,7 @@ class Layout {
     if (shape.has_entity_bias()) AddTable(&offsets_.entity_bias, "entity.bias", {n});
     AddTable(&offsets_.relation, "relation.weight", {shape.num_relations, shape.relation_dim()});
     if (shape.is_conve()) AddConve(shape);
+    if (shape.is_tucker()) Add(&offsets_.fc_weight, "core.weight", {d, shape.relation_dim(), d});
     offsets_.size = end_;
   }
 

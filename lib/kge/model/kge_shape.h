@@ -18,9 +18,11 @@ struct KgeShape {
   int64_t num_relations = 0;  // relations of queries: R, or 2 R with inverses
 
   int64_t dim() const { return options.embedding_dim; }  // d
-  // Numbers in a row of relations, D: d, but d x d for RESCAL and d / 2 for CP and RotatE.
+  // Numbers in a row of relations, D: d, but d x d for RESCAL, d / 2 for CP and RotatE, relation_embedding_dim for
+  // TuckER.
   int64_t relation_dim() const {
     if (options.model == KgeModel::kRescal) return dim() * dim();
+    if (is_tucker()) return options.relation_embedding_dim;
     return options.model == KgeModel::kCp || options.model == KgeModel::kRotatE ? dim() / 2 : dim();
   }
   bool stacked_in_width() const { return options.variant == ConveVariant::kTiepin; }
@@ -29,7 +31,11 @@ struct KgeShape {
   int64_t map_height() const { return image_height() - options.kernel_height + 1; }
   int64_t map_width() const { return image_width() - options.kernel_width + 1; }
   int64_t map_size() const { return map_height() * map_width(); }
-  int64_t num_features() const { return options.output_channels * map_size(); }  // F, flattened [C][OH][OW]
+  // F: what fc sees, flattened [C][OH][OW]; TuckER: products w_r,k e_h,i, [D][d], which the core tensor sees.
+  int64_t num_features() const { return is_tucker() ? relation_dim() * dim() : options.output_channels * map_size(); }
+  bool is_tucker() const { return options.model == KgeModel::kTucker; }
+  // True if v is made of F features by a matrix [d, F] at Offsets::fc_weight.
+  bool has_features() const { return is_conve() || is_tucker(); }
   bool is_conve() const { return options.model == KgeModel::kConvE; }
   bool has_input_norm() const { return is_conve() && options.variant != ConveVariant::kLibkge; }
   bool has_affine_norms() const { return is_conve() && options.variant != ConveVariant::kLibkge; }
@@ -45,7 +51,7 @@ struct KgeShape {
     int64_t conv_weight = -1;                                                  // [C, 1, kh, kw]
     int64_t conv_bias = -1;                                                    // [C]
     int64_t bn1_weight = -1, bn1_bias = -1, bn1_mean = -1, bn1_variance = -1;  // [C]
-    int64_t fc_weight = -1;                                                    // [d, F]
+    int64_t fc_weight = -1;                                                    // [d, F]; TuckER: core.weight [d, D, d]
     int64_t fc_bias = -1;                                                      // [d]
     int64_t bn2_weight = -1, bn2_bias = -1, bn2_mean = -1, bn2_variance = -1;  // [d]
     int64_t size = 0;                                                          // P

@@ -55,9 +55,21 @@ TEST(KgeShapeTest, RelationsMayHaveOtherSizesThanEntities) {
   }
 }
 
+TEST(KgeShapeTest, TheCoreOfTuckerJoinsTailsRelationsAndHeads) {
+  KgeShape shape = Shape(KgeModel::kTucker, ConveVariant::kDettmers);
+  shape.options.relation_embedding_dim = 7;
+  EXPECT_EQ(shape.relation_dim(), 7);
+  EXPECT_EQ(shape.num_features(), 7 * 200);
+  EXPECT_EQ(shape.Slices()[2].shape, (std::vector<int64_t>{200, 7, 200}));
+  EXPECT_EQ(shape.Slices()[2].offset, shape.offsets().fc_weight);
+  EXPECT_FALSE(shape.Slices()[2].table);
+  EXPECT_EQ(shape.offsets().size, 14541 * 200 + 474 * 7 + 7 * 200 * 200);
+}
+
 TEST(KgeShapeTest, NamesOfEachModel) {
   EXPECT_EQ(Names(Shape(KgeModel::kDistMult, ConveVariant::kDettmers)), "entity.weight relation.weight");
   EXPECT_EQ(Names(Shape(KgeModel::kComplEx, ConveVariant::kLibkge)), "entity.weight relation.weight");
+  EXPECT_EQ(Names(Shape(KgeModel::kTucker, ConveVariant::kDettmers)), "entity.weight relation.weight core.weight");
   EXPECT_EQ(Names(Shape(KgeModel::kConvE, ConveVariant::kDettmers)),
             "entity.weight entity.bias relation.weight bn0.weight bn0.bias bn0.running_mean bn0.running_var "
             "conv.weight bn1.weight bn1.bias bn1.running_mean bn1.running_var fc.weight fc.bias bn2.weight bn2.bias "

@@ -20,6 +20,7 @@ namespace {
 
 std::string Describe(const KgeOptions& o) {
   std::string text = absl::StrCat(kKgeModelNames.Name(o.model), " with embeddings of ", o.embedding_dim);
+  if (o.model == KgeModel::kTucker) return absl::StrCat(text, ", of relations ", o.relation_embedding_dim);
   if (o.model != KgeModel::kConvE) return text;
   return absl::StrCat(text, ", variant ", kConveVariantNames.Name(o.variant), ", image ", o.embedding_height, " x ",
                       o.embedding_width, ", ", o.output_channels, " channels, kernel ", o.kernel_height, " x ",

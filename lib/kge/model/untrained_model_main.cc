@@ -1,5 +1,5 @@
 // Writes an untrained model of kind kge/1, for tests of tools that read models and for timing them: untrained_model
-// TRIPLES MODEL conve|distmult|complex|rescal|cp|simple|transe|rotate VARIANT DIM HEIGHT INVERSES(0|1)
+// TRIPLES MODEL conve|distmult|complex|rescal|cp|simple|transe|rotate|tucker VARIANT DIM HEIGHT INVERSES(0|1)
 // LOSS.
 
 #include <cstdlib>
@@ -44,8 +44,8 @@ absl::Status Write(char** argv) {
 
 int main(int argc, char** argv) {
   if (argc != 9) {
-    std::cerr << "untrained_model TRIPLES MODEL conve|distmult|complex|rescal|cp|simple|transe|rotate VARIANT DIM "
-                 "HEIGHT INVERSES LOSS\n";
+    std::cerr << "untrained_model TRIPLES MODEL conve|distmult|complex|rescal|cp|simple|transe|rotate|tucker "
+                 "VARIANT DIM HEIGHT INVERSES LOSS\n";
     return 1;
   }
   const absl::Status status = rutile::Write(argv);

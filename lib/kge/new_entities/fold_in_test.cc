@@ -30,7 +30,8 @@ struct Data {
 };
 
 TEST(FoldInTest, RowsDoNotDependOnThreadsNorOnOtherNewEntities) {
-  for (const KgeModel kind : {KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp, KgeModel::kConvE}) {
+  for (const KgeModel kind :
+       {KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp, KgeModel::kTucker, KgeModel::kConvE}) {
     Data data(kind, KgeLoss::kKvsAll);
     const FoldedRows one = FoldIn(data.model, data.added, data.grown, 1).value();
     const FoldedRows two = FoldIn(data.model, data.added, data.grown, 2).value();

@@ -30,6 +30,7 @@ inline TrainedKge SmallModel(KgeModel kind, KgeLoss loss, int64_t num_entities, 
   options.embedding_height = 3;
   options.embedding_width = 4;
   options.output_channels = 4;
+  options.relation_embedding_dim = 5;
   options.precision = precision;
   options.init = {EmbeddingInitKind::kNormal, 0.7};
   model.shape.num_entities = num_entities;

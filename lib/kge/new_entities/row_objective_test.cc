@@ -17,10 +17,10 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr KgeModel kProductModels[] = {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp,
-                                       KgeModel::kSimple};
-constexpr KgeModel kAllModels[] = {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal,
-                                   KgeModel::kCp,       KgeModel::kSimple,  KgeModel::kConvE};
+constexpr KgeModel kProductModels[] = {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal,
+                                       KgeModel::kCp,       KgeModel::kSimple,  KgeModel::kTucker};
+constexpr KgeModel kAllModels[] = {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp,
+                                   KgeModel::kSimple,   KgeModel::kConvE,   KgeModel::kTucker};
 constexpr int32_t kNew = 9;  // of a model with 9 entities
 const std::vector<Triple> kTrain = {{0, 0, 1}, {0, 0, 2}, {1, 1, 3}, {4, 0, 5}, {6, 1, 7}, {8, 1, 3}};
 const std::vector<Triple> kTriples = {{kNew, 0, 1}, {kNew, 0, 4}, {8, 1, kNew}};

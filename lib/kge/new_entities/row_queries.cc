@@ -1,17 +1,69 @@
 #include "lib/kge/new_entities/row_queries.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "lib/base/logging.h"
 #include "lib/kge/influence/conve_evaluation.h"
 #include "lib/kge/layers/product_query.h"
+#include "lib/matrix/row_dot.h"
 #include "lib/task/parameter_slice.h"
 
 namespace rutile {
 namespace {
 
-// The models without layers, whose v is linear in x.
+// TuckER, whose v is the product of x with a matrix for each relation, M_ji = sum_k W_jki w_r,k.
+class TuckerQueries : public RowQueries {
+ public:
+  TuckerQueries(const KgeShape& shape, const Tensor& parameters)
+      : shape_(shape),
+        dim_(shape.dim()),
+        relations_(
+            parameters.Slice(shape.offsets().relation, {shape.num_relations * shape.relation_dim()}).ToDoubles()),
+        core_(parameters.Slice(shape.offsets().fc_weight, {dim_ * shape.num_features()}).ToDoubles()) {}
+
+  void Forward(absl::Span<const double> x, absl::Span<const int32_t> relations, absl::Span<double> v) override {
+    for (size_t q = 0; q < relations.size(); ++q) {
+      const std::vector<double>& matrix = Matrix(relations[q]);
+      for (int64_t j = 0; j < dim_; ++j) v[q * dim_ + j] = RowDot(matrix.data() + j * dim_, x.data(), dim_);
+    }
+  }
+
+  void AddGradient(absl::Span<const int32_t> relations, absl::Span<const double> d_v, absl::Span<double> d_x) override {
+    for (size_t q = 0; q < relations.size(); ++q) {
+      const std::vector<double>& matrix = Matrix(relations[q]);
+      for (int64_t j = 0; j < dim_; ++j) {
+        for (int64_t i = 0; i < dim_; ++i) d_x[i] += d_v[q * dim_ + j] * matrix[j * dim_ + i];
+      }
+    }
+  }
+
+ private:
+  // Returns the matrix [d, d] of a relation, which is computed when it is first asked for.
+  const std::vector<double>& Matrix(int32_t relation) {
+    const auto [found, is_new] = matrices_.try_emplace(relation);
+    std::vector<double>& matrix = found->second;
+    if (!is_new) return matrix;
+    matrix.assign(dim_ * dim_, 0.0);
+    const int64_t of_relation = shape_.relation_dim();
+    const double* const r = relations_.data() + relation * of_relation;
+    for (int64_t j = 0; j < dim_; ++j) {
+      for (int64_t k = 0; k < of_relation; ++k) {
+        const double* const row = core_.data() + (j * of_relation + k) * dim_;
+        for (int64_t i = 0; i < dim_; ++i) matrix[j * dim_ + i] += r[k] * row[i];
+      }
+    }
+    return matrix;
+  }
+
+  const KgeShape shape_;
+  const int64_t dim_;
+  const std::vector<double> relations_, core_;
+  std::map<int32_t, std::vector<double>> matrices_;
+};
+
+// The models that have no weights but embeddings, whose v is linear in x.
 class ProductQueries : public RowQueries {
  public:
   ProductQueries(const KgeShape& shape, const Tensor& parameters)
@@ -106,6 +158,7 @@ class ConveQueries : public RowQueries {
 
 std::unique_ptr<RowQueries> MakeRowQueries(const KgeShape& shape, const Tensor& parameters, ThreadPool* pool) {
   if (shape.is_conve()) return std::make_unique<ConveQueries>(shape, parameters, pool);
+  if (shape.is_tucker()) return std::make_unique<TuckerQueries>(shape, parameters);
   return std::make_unique<ProductQueries>(shape, parameters);
 }
 

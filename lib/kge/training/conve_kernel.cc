@@ -227,7 +227,8 @@ class ConveKernel::ImplOf : public Impl {
       if (!shard.relations().holds(relation)) continue;
       add(d_rows.relations + e * of_relation, of_relation, g + at_.relation + relation * of_relation);
     }
-    if (!conve_ || shard.rank() == 0) return;
+    if (!shape_.has_features() || shard.rank() == 0) return;
+    if (!conve_) return std::fill(g + at_.fc_weight, g + at_.size, T(0));
     std::fill(g + at_.relation + shape_.num_relations * d, g + at_.fc_weight, T(0));
     std::fill(g + at_.fc_bias, g + at_.size, T(0));
   }

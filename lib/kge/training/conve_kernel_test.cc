@@ -109,6 +109,7 @@ KgeShape SmallShape(ConveVariant variant, KgeModel model, DType precision) {
   options.output_channels = 11;
   options.kernel_height = 3;
   options.kernel_width = 2;
+  options.relation_embedding_dim = 7;
   options.precision = precision;
   options.seed = 7;
   shape.num_entities = 31;
@@ -138,7 +139,7 @@ std::vector<Case> AllCases() {
         cases.push_back({KgeModel::kConvE, variant, loss, precision});
       }
       for (const KgeModel model : {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp,
-                                   KgeModel::kSimple, KgeModel::kTransE, KgeModel::kRotatE}) {
+                                   KgeModel::kSimple, KgeModel::kTransE, KgeModel::kRotatE, KgeModel::kTucker}) {
         cases.push_back({model, ConveVariant::kDettmers, loss, precision});
       }
     }

@@ -189,7 +189,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{KgeModel::kCp, kDettmers, KgeLoss::kOneVsAll, DType::kF32},
                       Case{KgeModel::kSimple, kDettmers, KgeLoss::kOneToN, DType::kF64},
                       Case{KgeModel::kTransE, kDettmers, KgeLoss::kKvsAll, DType::kF32},
-                      Case{KgeModel::kRotatE, kDettmers, KgeLoss::kOneVsAll, DType::kF64}),
+                      Case{KgeModel::kRotatE, kDettmers, KgeLoss::kOneVsAll, DType::kF64},
+                      Case{KgeModel::kTucker, kDettmers, KgeLoss::kKvsAll, DType::kF32}),
     [](const auto& info) { return absl::StrCat(kKgeModelNames.Name(info.param.model), info.index); });
 
 // There are several blocks of entities, of which the last is short, and one thread or more.

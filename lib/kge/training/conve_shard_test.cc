@@ -217,7 +217,8 @@ INSTANTIATE_TEST_SUITE_P(Models, ConveShardTest,
                                                               Model(KgeModel::kCp, ConveVariant::kDettmers),
                                                               Model(KgeModel::kSimple, ConveVariant::kDettmers),
                                                               Model(KgeModel::kTransE, ConveVariant::kDettmers),
-                                                              Model(KgeModel::kRotatE, ConveVariant::kDettmers)),
+                                                              Model(KgeModel::kRotatE, ConveVariant::kDettmers),
+                                                              Model(KgeModel::kTucker, ConveVariant::kDettmers)),
                                             ::testing::Values(KgeLoss::kOneToN, KgeLoss::kKvsAll),
                                             ::testing::Values(DType::kF64, DType::kF32)));
 

@@ -194,8 +194,8 @@ BatchStatistics ReferenceStatistics::Fetch() const {
 
 namespace {
 
-// v of the models without layers, of rows of heads [B, d] and of relations [B, D].
-at::Tensor ProductV(KgeModel model, const at::Tensor& head, const at::Tensor& relation) {
+// v of the models without layers, of rows of heads [B, d] and of relations [B, D]. core [d, D, d] is TuckER's.
+at::Tensor ProductV(KgeModel model, const at::Tensor& head, const at::Tensor& relation, const at::Tensor& core) {
   const int64_t size = head.size(0), d = head.size(1);
   const std::vector<at::Tensor> h = head.chunk(2, 1);
   switch (model) {
@@ -221,6 +221,8 @@ at::Tensor ProductV(KgeModel model, const at::Tensor& head, const at::Tensor& re
       const at::Tensor re = at::cos(relation), im = at::sin(relation);
       return at::cat({h[0] * re - h[1] * im, h[0] * im + h[1] * re}, 1);
     }
+    case KgeModel::kTucker:
+      return at::einsum("jki,bk,bi->bj", {core, relation, head});
   }
   LOG(FATAL) << "a model with layers";
 }
@@ -243,6 +245,7 @@ at::Tensor RelationQuery(KgeModel model, const at::Tensor& head, const at::Tenso
       return 0.5 * at::cat({h[0] * t[1], h[1] * t[0]}, 1);
     case KgeModel::kTransE:
     case KgeModel::kRotatE:
+    case KgeModel::kTucker:
       break;
   }
   LOG(FATAL) << "a model with layers";
@@ -283,7 +286,7 @@ KgeHidden ReferenceHidden(const KgeShape& shape, const at::Tensor& parameters, c
     relation = Drop(relation,
                     DropoutScales(shape, batch, DropoutLayer::kRelation, options.relation_dropout, of_relation, head));
   }
-  return {ProductV(options.model, head, relation), {}};
+  return {ProductV(options.model, head, relation, parts["core.weight"]), {}};
 }
 
 at::Tensor ReferenceScores(const KgeShape& shape, const at::Tensor& parameters, const KgeBatch& batch,

@@ -76,8 +76,9 @@ void ExpectGradientsOfTheDefinition(const KgeOptions& options) {
 }
 
 TEST(KgeTaskOptionsTest, GradientsWithDropoutByTable) {
-  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal,
-                               KgeModel::kCp, KgeModel::kSimple, KgeModel::kTransE, KgeModel::kRotatE}) {
+  for (const KgeModel model :
+       {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp, KgeModel::kSimple,
+        KgeModel::kTransE, KgeModel::kRotatE, KgeModel::kTucker}) {
     for (const KgeLoss loss : kLosses) {
       for (const DType precision : {DType::kF64, DType::kF32}) {
         KgeOptions options = Options(model, loss, precision);

@@ -43,6 +43,7 @@ KgeOptions Options(KgeModel model = KgeModel::kConvE, ConveVariant variant = Con
   options.embedding_width = 4;
   options.output_channels = 4;
   options.kernel_width = 2;
+  options.relation_embedding_dim = 5;
   options.seed = 3;
   return options;
 }
@@ -62,8 +63,9 @@ NamedTensors Batch(KgeTask& task, const std::vector<int64_t>& examples, int64_t 
 
 // Evaluates by LibTorch's operations, as on a GPU, the loss and all ranks.
 TEST(KgeTaskTest, EvaluatesWhereParametersAre) {
-  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal,
-                               KgeModel::kCp, KgeModel::kSimple, KgeModel::kTransE, KgeModel::kRotatE}) {
+  for (const KgeModel model :
+       {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp, KgeModel::kSimple,
+        KgeModel::kTransE, KgeModel::kRotatE, KgeModel::kTucker}) {
     for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kKvsAll, KgeLoss::kOneVsAll}) {
       const std::unique_ptr<KgeTask> task = MakeTask(Options(model, ConveVariant::kDettmers, loss));
       const Tensor parameters = task->InitialParameters(5);
@@ -86,8 +88,9 @@ TEST(KgeTaskTest, EvaluatesWhereParametersAre) {
 }
 
 TEST(KgeTaskTest, GradientsAreThoseOfTheDefinition) {
-  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal,
-                               KgeModel::kCp, KgeModel::kSimple, KgeModel::kTransE, KgeModel::kRotatE}) {
+  for (const KgeModel model :
+       {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp, KgeModel::kSimple,
+        KgeModel::kTransE, KgeModel::kRotatE, KgeModel::kTucker}) {
     for (const ConveVariant variant : {ConveVariant::kDettmers, ConveVariant::kTiepin, ConveVariant::kLibkge}) {
       if (model != KgeModel::kConvE && variant != ConveVariant::kDettmers) continue;
       for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kOneOfN, KgeLoss::kOneVsAll, KgeLoss::kKvsAll}) {
@@ -104,8 +107,9 @@ TEST(KgeTaskTest, GradientsAreThoseOfTheDefinition) {
 }
 
 TEST(KgeTaskTest, GradientsWithARegularizerAreThoseOfTheDefinition) {
-  for (const KgeModel model : {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal,
-                               KgeModel::kCp, KgeModel::kSimple, KgeModel::kTransE, KgeModel::kRotatE}) {
+  for (const KgeModel model :
+       {KgeModel::kConvE, KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp, KgeModel::kSimple,
+        KgeModel::kTransE, KgeModel::kRotatE, KgeModel::kTucker}) {
     for (const KgeRegularizer regularizer : {KgeRegularizer::kN3, KgeRegularizer::kF2, KgeRegularizer::kL3}) {
       for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kOneOfN, KgeLoss::kOneVsAll, KgeLoss::kKvsAll}) {
         for (const DType precision : {DType::kF64, DType::kF32}) {
@@ -147,7 +151,7 @@ TermSums SumsOf(KgeTask& task, const Tensor& parameters, bool training, std::vec
 // All triples of an epoch at once, without dropout and batch norms, which see queries and not triples.
 TEST(KgeTaskTest, GroupedQueriesHaveTheLossAndGradientOfTheirTriples) {
   for (const KgeModel model : {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp,
-                               KgeModel::kSimple, KgeModel::kTransE, KgeModel::kRotatE}) {
+                               KgeModel::kSimple, KgeModel::kTransE, KgeModel::kRotatE, KgeModel::kTucker}) {
     for (const double smoothing : {0.0, 0.2}) {
       for (const KgeRegularizer regularizer : {KgeRegularizer::kNone, KgeRegularizer::kN3}) {
         if (model == KgeModel::kRotatE && regularizer != KgeRegularizer::kNone) continue;

@@ -4,12 +4,15 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "lib/base/logging.h"
 #include "lib/base/round_up.h"
 #include "lib/kge/layers/conve/conv_passes.h"
+#include "lib/kge/layers/kge_batch.h"
 #include "lib/kge/layers/product_query.h"
+#include "lib/kge/layers/tucker_layers.h"
 #include "lib/kge/training/distance_scores.h"
 #include "lib/machine/parallel_for.h"
 #include "lib/ranking/scores/score_kernel.h"
@@ -29,6 +32,7 @@ class Model {
   Model(const KgeShape& shape, const Tensor& parameters, int num_threads)
       : shape_(shape), at_(shape.offsets()), parameters_(parameters), p_(parameters.values<T>()), pool_(num_threads) {
     CHECK(parameters.num_elements() == at_.size) << parameters.num_elements() << " vs. " << at_.size;
+    if (shape_.is_tucker()) tucker_.emplace(shape_, &pool_);
     if (!shape_.is_conve()) return;
     FoldNorms();
     scratch_.resize(num_threads);
@@ -44,6 +48,13 @@ class Model {
       scope.Add(Counter::kFlop, 2 * queries * shape_.num_features() * (taps + shape_.dim()));
     }
     if (shape_.is_conve()) return Conve(heads, relations, hidden);
+    if (tucker_) {
+      KgeBatch batch;
+      batch.head = heads;
+      batch.relation = relations;
+      batch.training = false;
+      return tucker_->Forward(p_.data(), batch, hidden);
+    }
     for (size_t q = 0; q < heads.size(); ++q, hidden += shape_.dim()) {
       ProductQuery(shape_, Entity(heads[q]), Relation(relations[q]), hidden);
     }
@@ -142,6 +153,7 @@ class Model {
   const Tensor parameters_;
   const absl::Span<const T> p_;
   ThreadPool pool_;
+  std::optional<TuckerLayers<T>> tucker_;
   Line input_;
   ConvShape conv_;
   // Weights with the norms folded in; fc is stored as panels of its outputs (score_kernel.h), with its bias padded

@@ -95,10 +95,11 @@ TEST(ModelScorerTest, AgreesWithTheReference) {
     all.push_back(options);
   }
   for (const KgeModel model : {KgeModel::kDistMult, KgeModel::kComplEx, KgeModel::kRescal, KgeModel::kCp,
-                               KgeModel::kSimple, KgeModel::kTransE, KgeModel::kRotatE}) {
+                               KgeModel::kSimple, KgeModel::kTransE, KgeModel::kRotatE, KgeModel::kTucker}) {
     KgeOptions options;
     options.model = model;
     options.embedding_dim = 42;
+    options.relation_embedding_dim = 9;
     all.push_back(options);
   }
   for (const KgeOptions& options : all) {

@@ -183,7 +183,7 @@ $evaluate --export_embeddings=e.safetensors m.safetensors 2> log || fail "embedd
 
 # The other models are ranked and asked like these, alone and together. Relations of rescal and cp have another number
 # of values than entities, which a table does not hold.
-for name in rescal cp simple; do
+for name in rescal cp simple tucker; do
   $model g.safetensors $name.safetensors $name dettmers 8 2 1 1vsAll || fail "model $name"
   $evaluate --threads=1 $name.safetensors g.safetensors > one.$name || fail "ranks of $name"
   $evaluate --threads=2 $name.safetensors g.safetensors > two.$name || fail "ranks of $name on two threads"
@@ -204,8 +204,9 @@ for name in transe rotate; do
   expect_error 1 'distances (transe, rotate) cannot be one of several' \
     $evaluate $name.safetensors,rescal.safetensors g.safetensors
 done
-$evaluate rescal.safetensors,cp.safetensors,simple.safetensors g.safetensors > together || fail "models together"
-for name in rescal cp; do
+$evaluate rescal.safetensors,cp.safetensors,simple.safetensors,tucker.safetensors g.safetensors > together \
+  || fail "models together"
+for name in rescal cp tucker; do
   expect_error 1 "entities of $name have 8 numbers .*\.safetensors" \
     $evaluate --export_embeddings=$name.tsv $name.safetensors
   [ ! -e $name.tsv ] || fail "a table of $name"

@@ -45,10 +45,10 @@ succeeds $evaluate --threads=1 --new_triples=new.txt conve/best.safetensors aske
 expect_no_line 'warning' log
 $evaluate --threads=2 --new_triples=new.txt conve/best.safetensors asked.safetensors 2> log | cmp - conve.tsv ||
   fail "threads differ"
-# All other models: relations of matrices, and rows whose halves are a head's and a tail's.
-for other in rescal cp simple; do
+# All other models: relations of matrices, a core tensor, and rows whose halves are a head's and a tail's.
+for other in rescal cp simple tucker; do
   size=64
-  [ $other = rescal ] && size=24
+  [ $other = rescal ] || [ $other = tucker ] && size=24
   $train --check_gradient=false --kge_model=$other --embedding_dim=$size --max_epochs=40 --threads=1 \
     --output_dir=$other known.safetensors > log 2>&1 || fail "train: $(cat log)"
   succeeds $evaluate --threads=1 --new_triples=new.txt $other/best.safetensors asked.safetensors

@@ -88,7 +88,7 @@ class KgeDomain : public InfluenceDomain {
           RefuseFlags("with --aggregate of triples: the sum's gradient has no factors to project", {"projection_dim"}));
     }
     RETURN_IF_ERROR(SetRounding());
-    const int64_t weights = shape_.dim() * (shape_.is_conve() ? shape_.num_features() : 1) +
+    const int64_t weights = shape_.dim() * (shape_.has_features() ? shape_.num_features() : 1) +
                             (IsOverEntities(options_.loss) ? shape_.dim() * shape_.num_entities : 0);
     const int threads = FlagGiven("threads") || weights >= kWeightsWorthThreads ? ThreadsFromFlags() : 1;
     pool_.emplace(threads);

@@ -31,8 +31,9 @@ for flags in --precision=fp32 --precision=bf16 --precondition=adam --test_quanti
   expect_line 'verify: .*3 pairs agree' log
 done
 
-# The other models: gradients of relations are matrices for rescal, and half as long as those of entities for cp.
-for model in rescal cp simple; do
+# The other models: gradients of relations are matrices for rescal, half as long as those of entities for cp, and of
+# another size for tucker, which has a core tensor.
+for model in rescal cp simple tucker; do
   $train --kge_model=$model --embedding_dim=8 --kge_loss=1vsAll --max_epochs=2 --plot=false --progress=false \
     --threads=1 --output_dir=$model g.safetensors > log 2>&1 || fail "train $model: $(cat log)"
   for flags in --loss=triple --loss=ce --loss=1n --precondition=adam --test_quantity=score --self; do

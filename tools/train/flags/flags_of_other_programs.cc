@@ -50,7 +50,7 @@ constexpr ForeignFlag kForeign[] = {
     {"edge_map", kFeaturize},
     {"inverse_relations", kFeaturize},
     {"create_inverse_triples", "--inverse_relations, which featurize adds unless told otherwise"},
-    {"model", "--kge_model=conve, distmult, complex, rescal, cp, simple, transe or rotate"},
+    {"model", "--kge_model=conve, distmult, complex, rescal, cp, simple, transe, rotate or tucker"},
     {"embedding_size", "--embedding_dim=N"},
     {"scoring_fct_norm", "--distance_norm=1 or 2"},
     {"l_norm", "--distance_norm=1 or 2"},

@@ -259,10 +259,11 @@ done
 refuses 'regularizer = f2.*rotate are angles' $train --kge_model=rotate --regularizer=f2 --output_dir=z t.safetensors
 refuses 'distance_norm has no effect' $train --kge_model=complex --distance_norm=2 --output_dir=z t.safetensors
 # The other products of embeddings, by the kernel and by the reference. A run that is stopped goes on to the same bits.
-for model in rescal cp simple; do
+for model in rescal cp simple tucker; do
   bilinear="--kge_model=$model --embedding_dim=16 --threads=1 --seed=3 --kge_loss=1vsAll"
   for flags in "--input_dropout=0.2 --regularizer=n3" "--entity_dropout=0.2 --candidate_dropout=0.1" \
     "--input_dropout=0 --relation_prediction=0.5"; do
+    [ $model = tucker ] && flags=${flags%--relation_prediction*}
     succeeds $train $bilinear $flags --max_epochs=3 --overwrite --output_dir=g t.safetensors
     succeeds $train $bilinear $flags --max_epochs=3 --overwrite --threads=2 --compile_mode=none --output_dir=h \
       t.safetensors
@@ -278,6 +279,17 @@ for model in rescal cp simple; do
   refuses "dura.*$model" $train $bilinear --regularizer=dura --output_dir=z t.safetensors
   refuses 'kernel_height has no effect' $train $bilinear --kernel_height=2 --output_dir=z t.safetensors
 done
+tucker="$train --kge_model=tucker --embedding_dim=8"
+[ "$(config tucker relation_embedding_dim)" = 30 ] || fail "tucker: D is $(config tucker relation_embedding_dim)"
+succeeds $tucker --relation_embedding_dim=3 --max_epochs=1 --overwrite --output_dir=g t.safetensors
+[ "$(config g relation_embedding_dim)" = 3 ] || fail "tucker: D is $(config g relation_embedding_dim), not 3"
+refuses 'relation_embedding_dim' $tucker --relation_embedding_dim=4 --resume --max_epochs=2 --output_dir=g t.safetensors
+refuses 'relation_embedding_dim=4.*init_from has 3' $train --relation_embedding_dim=4 --init_from=g/best.safetensors \
+  --output_dir=z t.safetensors
+refuses 'relation_embedding_dim has no effect' $train --kge_model=rescal --relation_embedding_dim=3 --output_dir=z \
+  t.safetensors
+refuses 'relation_prediction has no effect' $tucker --relation_prediction=1 --output_dir=z t.safetensors
+refuses 'core tensor' $train --kge_model=tucker --embedding_dim=65536 --output_dir=z t.safetensors
 refuses 'embedding_dim = 7: cp .*even' $train --kge_model=cp --embedding_dim=7 --output_dir=z t.safetensors
 # The defaults of distmult and complex.
 recent="${train% --preset=aenet} $product --max_epochs=1 --overwrite --output_dir=g"
