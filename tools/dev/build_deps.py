@@ -7,7 +7,7 @@ check takes a second. It prints "BUILD:line: what is wrong" and exits 1 if
   a target includes a header of a library that is not in its deps, or has a library in its deps that it does not include
   (tests leave out what the rest of their deps bring, but for libraries of their own package);
   a library includes a private header (one in srcs) of another library, or a test one of another package;
-  a source or header of a package is in no target;
+  a source or header of a package is in no target, or a source in two libraries;
   no test includes a header of a library of lib/ with sources;
   a program that must start fast (WITHOUT_LIBTORCH) reaches LibTorch through deps;
   packages include each other in a circle, or one that they may not see (SEAM).
@@ -264,6 +264,10 @@ def main():
     check_without_libtorch(targets)
     rows, circle = layers(targets)
     problems = ["%s:1: is in no target of its package's BUILD file" % f for f in tracked if f.endswith((".h", ".cc")) and not owners[f]]
+    for file in tracked:
+        homes = [o.label for o in owners[file] if o.is_library]
+        if len(homes) > 1 and file.endswith(".cc"):
+            problems.append("%s:1: is in %s: one of them must exclude it" % (file, " and ".join(homes)))
     if circle:
         problems.append("%s/BUILD:1: packages include each other: %s" % (circle[0], " -> ".join(circle)))
     for target in targets:
