@@ -52,6 +52,7 @@ DRAWN = {
     "angular": ("p", None),
     "cutoff": ("p", ["--potential=many-body --channels=4 --cutoff=3.5"]),
     "messages": ("p", [MANY_BODY + "--messages=2"]),
+    "vector_messages": ("p", [MANY_BODY + "--messages=2 --vector_messages=1"]),
     "max_l": ("p", [MANY_BODY + "--max_l=1"]),
     "min_cutoff": ("p", ["--min_cutoff=1"]),
     "potential": ("p", [MANY_BODY.strip()]),

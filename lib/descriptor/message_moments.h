@@ -4,12 +4,16 @@
 //   x_{i,(k n l m)} = scale_{n l m} sum over neighbors j of u_{j k} phi_n(r_ij) Y_lm(u_ij)
 //
 // With functions as in moment_options.h, these are the moments of MACE's later layers (I. Batatia et al., NeurIPS 2022,
-// arXiv:2206.07697, eq. 8) for scalar messages u. For the functions of all neighbors of an atom, [n, N (L + 1)^2], each
-// sum is a product of matrices, and so is what goes back to the messages.
+// arXiv:2206.07697, eq. 8) for scalar messages u. With vectors, to u_{j k} is added w_{j k} . u_ij, the component of a
+// vector that the neighbor sends along the unit vector u_ij from i to j, for the first of the numbers k. For the
+// functions of all neighbors of an atom, [n, N (L + 1)^2], each sum is a product of matrices, and so is what goes back
+// to the messages.
 //
 // The second order follows tangents: along v, the change of positions, and udot, that of messages,
 //   xdot = sum of udot phi Y + u d(phi Y), and for xbar with its own tangent,
 //   ubardot_{j k} = sum of xbardot phi Y + xbar d(phi Y).
+// Where a pair has the number s = u + w . u_ij and q = sum of xbar phi Y,
+//   sdot = udot + wdot . u_ij + w . d(u_ij),  wbar = sum of q u_ij,  wbardot = sum of qdot u_ij + q d(u_ij).
 // Nothing else reaches the parameters, so that no second derivative of a function is needed.
 
 #ifndef RUTILE_LIB_DESCRIPTOR_MESSAGE_MOMENTS_H_
@@ -36,13 +40,14 @@ struct MessageSites {
 };
 
 // T is float or double. One thread at a time may use an object. Memory grows to that of the atom with most neighbors.
-// Arrays u, ubar and so on have rows of num_messages numbers, x, xbar and so on rows of num_features(). Methods
+// Arrays u, ubar and so on have rows of num_messages numbers and, behind them, [3, num_vectors] the x, y and z of
+// vectors; x, xbar and so on have rows of num_features(). Methods
 // overwrite the rows of the structure's atoms: all for u and its like, those of centers for x and its like.
 template <typename T>
 class MessageMoments {
  public:
-  // scale: [N (L + 1)^2]. Options must be valid.
-  MessageMoments(const MomentOptions& options, int num_messages, absl::Span<const double> scale);
+  // num_vectors: at most num_messages. scale: [N (L + 1)^2]. Options must be valid.
+  MessageMoments(const MomentOptions& options, int num_messages, int num_vectors, absl::Span<const double> scale);
   ~MessageMoments();
 
   int num_features() const;

@@ -34,9 +34,12 @@ std::vector<double> InitialLayers(const NetworkShape& shape, uint64_t seed) {
       parameters.insert(parameters.end(), layer.begin() + species * count, layer.begin() + (species + 1) * count);
     };
     append(of_first, first.parameters_per_species());
-    RandomStream stream(seed, "many_body_messages", species);
-    while (static_cast<int64_t>(parameters.size()) < shape.second_layer_offset(species)) {
+    RandomStream stream(seed, "many_body_messages", species), vectors(seed, "many_body_vectors", species);
+    while (static_cast<int64_t>(parameters.size()) < shape.vector_offset(species)) {
       parameters.push_back(stream.Normal());
+    }
+    while (static_cast<int64_t>(parameters.size()) < shape.second_layer_offset(species)) {
+      parameters.push_back(vectors.Normal());
     }
     append(of_second, second.parameters_per_species());
   }

@@ -46,6 +46,29 @@ TEST(InitialAtomParametersTest, MoreChannelsLeaveTheFirstOnesAsTheyWere) {
   EXPECT_EQ(InitialAtomParameters(ManyBodyShape(), 3)[1000], InitialAtomParameters(wider, 3)[1000]);
 }
 
+// Those of vectors are drawn besides, so that a potential with them starts as one without, but for what they send.
+TEST(InitialAtomParametersTest, VectorsLeaveTheOthersAsTheyWere) {
+  NetworkShape without = ManyBodyShape();
+  without.moments.messages = 16;
+  NetworkShape with = without;
+  with.moments.vector_messages = 12;
+  const std::vector<double> p = InitialAtomParameters(with, 3), plain = InitialAtomParameters(without, 3);
+  ASSERT_EQ(p.size(), with.num_parameters());
+  ASSERT_EQ(plain.size(), without.num_parameters());
+  const int64_t first = with.vector_offset(0), second = without.second_layer_offset(0);
+  for (int s = 0; s < 2; ++s) {
+    const double* const of_species = p.data() + s * with.parameters_per_species();
+    const double* const of_plain = plain.data() + s * without.parameters_per_species();
+    for (int64_t i = 0; i < first; ++i) EXPECT_EQ(of_species[i], of_plain[i]) << i;
+    EXPECT_NEAR(Deviation(p, with.vector_offset(s), with.second_layer_offset(s)), 1, 0.1);
+    for (int64_t i = second; i < without.parameters_per_species(); ++i) {
+      EXPECT_EQ(of_species[i + 12 * 40], of_plain[i]) << i;
+    }
+  }
+  EXPECT_NE(p[with.vector_offset(0)], p[with.message_offset(0)]);
+  EXPECT_NE(p[with.vector_offset(0)], p[with.vector_offset(1)]);
+}
+
 TEST(MakeAtomKernelTest, PlainNetworksAreThoseOfNetworkKernel) {
   const NetworkShape shape = {1, 2, {3}, Activation::kTanh};
   const std::vector<double> p = InitialAtomParameters(shape, 1);

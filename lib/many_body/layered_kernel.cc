@@ -14,6 +14,47 @@ const NetworkShape& Checked(const NetworkShape& shape) {
   return shape;
 }
 
+// Products with weights W [channels, count] of one species: out [count] += W^T in, out [channels] = W in, and sums
+// [channels, count] += factor in out^T.
+template <typename T>
+void AddSent(const T* weights, int64_t channels, int64_t count, const T* in, T* out) {
+  for (int64_t c = 0; c < channels; ++c) {
+    const T value = in[c], *const row = weights + c * count;
+    for (int64_t k = 0; k < count; ++k) out[k] += value * row[k];
+  }
+}
+template <typename T>
+void SetReceived(const T* weights, int64_t channels, int64_t count, const T* in, T* out) {
+  for (int64_t c = 0; c < channels; ++c) {
+    const T* const row = weights + c * count;
+    T sum = 0;
+    for (int64_t k = 0; k < count; ++k) sum += in[k] * row[k];
+    out[c] = sum;
+  }
+}
+template <typename T>
+void AddOuter(T factor, int64_t channels, int64_t count, const T* in, const T* out, T* sums) {
+  for (int64_t c = 0; c < channels; ++c) {
+    const T value = factor * in[c];
+    T* const row = sums + c * count;
+    for (int64_t k = 0; k < count; ++k) row[k] += value * out[k];
+  }
+}
+
+// Packs weights [count, channels] as [padded, count] times factor, and adds gradients back.
+template <typename T>
+void Pack(const T* weights, T factor, int64_t channels, int64_t count, T* packed) {
+  for (int64_t k = 0; k < count; ++k) {
+    for (int64_t c = 0; c < channels; ++c) packed[c * count + k] = factor * weights[k * channels + c];
+  }
+}
+template <typename T>
+void AddUnpacked(const T* packed, T factor, int64_t channels, int64_t count, T* gradients) {
+  for (int64_t k = 0; k < count; ++k) {
+    for (int64_t c = 0; c < channels; ++c) gradients[k * channels + c] += factor * packed[c * count + k];
+  }
+}
+
 }  // namespace
 
 template <typename T>
@@ -29,7 +70,12 @@ LayeredKernel<T>::LayeredKernel(const NetworkShape& shape, ThreadPool* pool)
       second_gradients_(second_parameters_.size()),
       message_weights_(
           AlignedBuffer<T>::Zeros(shape.num_species * int64_t{first_.padded_channels()} * shape.moments.messages)),
-      message_gradients_(message_weights_.size()) {}
+      vector_weights_(AlignedBuffer<T>::Zeros(shape.num_species * int64_t{first_.padded_channels()} *
+                                              shape.moments.vector_messages)),
+      message_gradients_(message_weights_.size()),
+      vector_gradients_(vector_weights_.size()) {
+  if (shape.has_vector_messages()) first_.KeepMoments();
+}
 
 template <typename T>
 void LayeredKernel<T>::SetPlan(const KernelPlan& plan) {
@@ -48,7 +94,7 @@ void LayeredKernel<T>::Reserve(absl::Span<const int64_t> atoms, bool second_orde
 
 template <typename T>
 void LayeredKernel<T>::TakeBuffers(int64_t num_atoms, bool second_order) {
-  const int64_t features = num_atoms * second_shape_.num_features, messages = num_atoms * num_messages();
+  const int64_t features = num_atoms * second_shape_.num_features, messages = num_atoms * width();
   messages_.Take(messages);
   message_slopes_.Take(messages);
   features_.Take(features);
@@ -58,7 +104,14 @@ void LayeredKernel<T>::TakeBuffers(int64_t num_atoms, bool second_order) {
   bound_slopes_.Take(invariants);
   received_.Take(invariants);
   invariant_slopes_.Take(invariants);
+  const int64_t vectors = shape_.has_vector_messages() ? 3 * invariants : 0;
+  vectors_.Take(vectors);
+  received_vectors_.Take(vectors);
+  vector_slopes_.Take(vectors);
   if (!second_order) return;
+  vector_tangents_.Take(vectors);
+  received_vector_tangents_.Take(vectors);
+  vector_slope_tangents_.Take(vectors);
   bounded_tangents_.Take(invariants);
   bound_slope_tangents_.Take(invariants);
   received_tangents_.Take(invariants);
@@ -74,16 +127,15 @@ void LayeredKernel<T>::Split(absl::Span<const T> parameters, const AtomRows<T>& 
   CHECK(rows.row.empty()) << "values alone are read where they lie";
   CHECK_EQ(parameters.size(), shape_.num_parameters());
   const int64_t first = first_shape_.parameters_per_species(), second = second_shape_.parameters_per_species();
-  const int64_t channels = shape_.moments.channels, padded = first_.padded_channels(), messages = num_messages();
+  const int64_t channels = shape_.moments.channels, padded = first_.padded_channels();
   const T factor = static_cast<T>(1 / std::sqrt(static_cast<double>(channels)));
   for (int s = 0; s < shape_.num_species; ++s) {
     std::copy_n(parameters.data() + s * shape_.parameters_per_species(), first, first_parameters_.data() + s * first);
     std::copy_n(parameters.data() + shape_.second_layer_offset(s), second, second_parameters_.data() + s * second);
-    const T* const v = parameters.data() + shape_.message_offset(s);
-    T* const out = message_weights_.data() + s * padded * messages;
-    for (int64_t k = 0; k < messages; ++k) {
-      for (int64_t c = 0; c < channels; ++c) out[c * messages + k] = factor * v[k * channels + c];
-    }
+    Pack(parameters.data() + shape_.message_offset(s), factor, channels, num_messages(),
+         message_weights_.data() + s * padded * num_messages());
+    Pack(parameters.data() + shape_.vector_offset(s), factor, channels, num_vectors(),
+         vector_weights_.data() + s * padded * num_vectors());
   }
 }
 
@@ -102,6 +154,14 @@ void LayeredKernel<T>::Bound(int64_t num_atoms) {
     bounded_[i] = m[i] * factor;
     bound_slopes_[i] = factor * factor * factor;
   }
+  if (!shape_.has_vector_messages()) return;
+  BoundVectors<T>(Vectors(num_atoms), {first_.moments() + first_.padded_channels(), nullptr},
+                  {vectors_.data(), nullptr});
+}
+
+template <typename T>
+VectorsOfAtoms LayeredKernel<T>::Vectors(int64_t num_atoms) const {
+  return {num_atoms, first_.padded_channels(), first_.moments_per_atom()};
 }
 
 template <typename T>
@@ -112,35 +172,40 @@ void LayeredKernel<T>::BoundTangents(int64_t num_atoms) {
     bounded_tangents_[i] = bound_slopes_[i] * dot[i];
     bound_slope_tangents_[i] = -3 * m[i] / (1 + m[i] * m[i]) * bounded_tangents_[i];
   }
+  if (!shape_.has_vector_messages()) return;
+  const int64_t at = first_.padded_channels();
+  BoundVectors<T>(Vectors(num_atoms), {first_.moments() + at, first_.tangent_moments() + at},
+                  {vectors_.data(), vector_tangents_.data()});
 }
 
 template <typename T>
-void LayeredKernel<T>::Send(const AtomRows<T>& rows, const T* m, T* out) const {
-  const int64_t padded = first_.padded_channels(), messages = num_messages();
+void LayeredKernel<T>::Send(const AtomRows<T>& rows, const T* m, const T* a, T* out) const {
+  const int64_t padded = first_.padded_channels(), messages = num_messages(), vectors = num_vectors();
   for (int s = 0; s < shape_.num_species; ++s) {
     const T* const weights = message_weights_.data() + s * padded * messages;
-    for (int64_t a = rows.species_offset[s]; a < rows.species_offset[s + 1]; ++a) {
-      T* const u = out + a * messages;
-      std::fill_n(u, messages, T(0));
-      for (int64_t c = 0; c < padded; ++c) {
-        const T value = m[a * padded + c], *const row = weights + c * messages;
-        for (int64_t k = 0; k < messages; ++k) u[k] += value * row[k];
+    const T* const of_vectors = vector_weights_.data() + s * padded * vectors;
+    for (int64_t atom = rows.species_offset[s]; atom < rows.species_offset[s + 1]; ++atom) {
+      T* const u = out + atom * width();
+      std::fill_n(u, width(), T(0));
+      AddSent(weights, padded, messages, m + atom * padded, u);
+      for (int64_t c = 0; vectors > 0 && c < 3; ++c) {
+        AddSent(of_vectors, padded, vectors, a + (3 * atom + c) * padded, u + messages + c * vectors);
       }
     }
   }
 }
 
 template <typename T>
-void LayeredKernel<T>::Receive(const AtomRows<T>& rows, const T* u, T* out) const {
-  const int64_t padded = first_.padded_channels(), messages = num_messages();
+void LayeredKernel<T>::Receive(const AtomRows<T>& rows, const T* u, T* m, T* a) const {
+  const int64_t padded = first_.padded_channels(), messages = num_messages(), vectors = num_vectors();
   for (int s = 0; s < shape_.num_species; ++s) {
     const T* const weights = message_weights_.data() + s * padded * messages;
-    for (int64_t a = rows.species_offset[s]; a < rows.species_offset[s + 1]; ++a) {
-      for (int64_t c = 0; c < padded; ++c) {
-        const T* const row = weights + c * messages;
-        T sum = 0;
-        for (int64_t k = 0; k < messages; ++k) sum += u[a * messages + k] * row[k];
-        out[a * padded + c] = sum;
+    const T* const of_vectors = vector_weights_.data() + s * padded * vectors;
+    for (int64_t atom = rows.species_offset[s]; atom < rows.species_offset[s + 1]; ++atom) {
+      const T* const row = u + atom * width();
+      SetReceived(weights, padded, messages, row, m + atom * padded);
+      for (int64_t c = 0; vectors > 0 && c < 3; ++c) {
+        SetReceived(of_vectors, padded, vectors, row + messages + c * vectors, a + (3 * atom + c) * padded);
       }
     }
   }
@@ -148,16 +213,17 @@ void LayeredKernel<T>::Receive(const AtomRows<T>& rows, const T* u, T* out) cons
 
 template <typename T>
 void LayeredKernel<T>::AddMessageGradients(const AtomRows<T>& rows, absl::Span<const double> factor, const T* u,
-                                           const T* m) {
-  const int64_t padded = first_.padded_channels(), messages = num_messages();
+                                           const T* m, const T* a) {
+  const int64_t padded = first_.padded_channels(), messages = num_messages(), vectors = num_vectors();
   for (int s = 0; s < shape_.num_species; ++s) {
     T* const sums = message_gradients_.data() + s * padded * messages;
-    for (int64_t a = rows.species_offset[s]; a < rows.species_offset[s + 1]; ++a) {
-      const T weight = factor.empty() ? T(1) : static_cast<T>(factor[rows.structure[a]]);
-      for (int64_t c = 0; c < padded; ++c) {
-        const T value = weight * m[a * padded + c];
-        T* const row = sums + c * messages;
-        for (int64_t k = 0; k < messages; ++k) row[k] += value * u[a * messages + k];
+    T* const of_vectors = vector_gradients_.data() + s * padded * vectors;
+    for (int64_t atom = rows.species_offset[s]; atom < rows.species_offset[s + 1]; ++atom) {
+      const T weight = factor.empty() ? T(1) : static_cast<T>(factor[rows.structure[atom]]);
+      const T* const row = u + atom * width();
+      AddOuter(weight, padded, messages, m + atom * padded, row, sums);
+      for (int64_t c = 0; vectors > 0 && c < 3; ++c) {
+        AddOuter(weight, padded, vectors, a + (3 * atom + c) * padded, row + messages + c * vectors, of_vectors);
       }
     }
   }
@@ -168,13 +234,14 @@ void LayeredKernel<T>::ClearGradients() {
   std::fill(first_gradients_.begin(), first_gradients_.end(), T(0));
   std::fill(second_gradients_.begin(), second_gradients_.end(), T(0));
   std::fill(message_gradients_.begin(), message_gradients_.end(), T(0));
+  std::fill(vector_gradients_.begin(), vector_gradients_.end(), T(0));
 }
 
 template <typename T>
 void LayeredKernel<T>::AddTo(absl::Span<T> gradients) const {
   CHECK_EQ(gradients.size(), shape_.num_parameters());
   const int64_t first = first_shape_.parameters_per_species(), second = second_shape_.parameters_per_species();
-  const int64_t channels = shape_.moments.channels, padded = first_.padded_channels(), messages = num_messages();
+  const int64_t channels = shape_.moments.channels, padded = first_.padded_channels();
   const T factor = static_cast<T>(1 / std::sqrt(static_cast<double>(channels)));
   for (int s = 0; s < shape_.num_species; ++s) {
     if (!frozen_.empty() && frozen_[s]) continue;
@@ -182,11 +249,10 @@ void LayeredKernel<T>::AddTo(absl::Span<T> gradients) const {
     for (int64_t i = 0; i < first; ++i) of_first[i] += first_gradients_[s * first + i];
     T* const of_second = gradients.data() + shape_.second_layer_offset(s);
     for (int64_t i = 0; i < second; ++i) of_second[i] += second_gradients_[s * second + i];
-    T* const v = gradients.data() + shape_.message_offset(s);
-    const T* const sums = message_gradients_.data() + s * padded * messages;
-    for (int64_t k = 0; k < messages; ++k) {
-      for (int64_t c = 0; c < channels; ++c) v[k * channels + c] += factor * sums[c * messages + k];
-    }
+    AddUnpacked(message_gradients_.data() + s * padded * num_messages(), factor, channels, num_messages(),
+                gradients.data() + shape_.message_offset(s));
+    AddUnpacked(vector_gradients_.data() + s * padded * num_vectors(), factor, channels, num_vectors(),
+                gradients.data() + shape_.vector_offset(s));
   }
 }
 
@@ -207,7 +273,7 @@ void LayeredKernel<T>::SendMessages(absl::Span<const T> parameters, const AtomRo
   TakeBuffers(rows.num_atoms(), /*second_order=*/false);
   first_.ForwardInvariants(first_parameters_, rows, sums);
   Bound(rows.num_atoms());
-  Send(rows, bounded_.data(), u);
+  Send(rows, bounded_.data(), vectors_.data(), u);
 }
 
 template <typename T>
@@ -227,10 +293,15 @@ void LayeredKernel<T>::MessageSlopes(const T* u, bool forces, T* ubar) {
 
 template <typename T>
 void LayeredKernel<T>::FirstLayerSlopes(const AtomRows<T>& rows, const T* ubar, T* x_gradients) {
-  Receive(rows, ubar, received_.data());
+  Receive(rows, ubar, received_.data(), received_vectors_.data());
   const int64_t size = rows.num_atoms() * first_.padded_channels();
   for (int64_t i = 0; i < size; ++i) invariant_slopes_[i] = bound_slopes_[i] * received_[i];
-  first_.FinishForward(rows, invariant_slopes_.data(), x_gradients);
+  if (shape_.has_vector_messages()) {
+    BoundVectorSlopes<T>(Vectors(rows.num_atoms()), {first_.moments() + first_.padded_channels(), nullptr},
+                         {received_vectors_.data(), nullptr}, {vector_slopes_.data(), nullptr});
+  }
+  first_.FinishForward(rows, invariant_slopes_.data(), x_gradients,
+                       shape_.has_vector_messages() ? vector_slopes_.data() : nullptr);
 }
 
 template <typename T>
@@ -251,7 +322,7 @@ void LayeredKernel<T>::Evaluate(absl::Span<const T> parameters, const AtomRows<T
   TakeBuffers(rows.num_atoms(), /*second_order=*/false);
   first_.Evaluate(first_parameters_, rows, sums, atom_energies);
   Bound(rows.num_atoms());
-  Send(rows, bounded_.data(), messages_.data());
+  Send(rows, bounded_.data(), vectors_.data(), messages_.data());
   message_sums_->Sums(messages_.data(), features_.data());
   second_sums_.resize(sums.size());
   second_energies_.resize(atom_energies.size());
@@ -283,7 +354,7 @@ void LayeredKernel<T>::AddEnergyGradients(absl::Span<const T> /*parameters*/, co
   ClearGradients();
   first_.AddEnergyGradients(first_parameters_, rows, slopes, absl::MakeSpan(first_gradients_));
   second_.AddEnergyGradients(second_parameters_, SecondRows(rows), slopes, absl::MakeSpan(second_gradients_));
-  AddMessageGradients(rows, slopes, message_slopes_.data(), bounded_.data());
+  AddMessageGradients(rows, slopes, message_slopes_.data(), bounded_.data(), vectors_.data());
   AddTo(gradients);
 }
 
@@ -295,21 +366,28 @@ void LayeredKernel<T>::AddTangentGradients(absl::Span<const T> /*parameters*/, c
   ClearGradients();
   first_.ForwardTangents(rows, tangents.data());
   BoundTangents(rows.num_atoms());
-  Send(rows, bounded_tangents_.data(), message_tangents_.data());
+  Send(rows, bounded_tangents_.data(), vector_tangents_.data(), message_tangents_.data());
   message_sums_->Tangents(messages_.data(), message_tangents_.data(), feature_tangents_.data());
   const AtomRows<T> second_rows = SecondRows(rows);
   second_.ForwardTangents(second_rows, feature_tangents_.data());
   second_.AddGradientsAlong(second_rows, feature_tangents_.data(), nullptr, absl::MakeSpan(second_gradients_),
                             feature_slope_tangents_.data());
   message_sums_->TangentSlopes(feature_slopes_.data(), feature_slope_tangents_.data(), message_slope_tangents_.data());
-  AddMessageGradients(rows, {}, message_slope_tangents_.data(), bounded_.data());
-  AddMessageGradients(rows, {}, message_slopes_.data(), bounded_tangents_.data());
-  Receive(rows, message_slope_tangents_.data(), received_tangents_.data());
+  AddMessageGradients(rows, {}, message_slope_tangents_.data(), bounded_.data(), vectors_.data());
+  AddMessageGradients(rows, {}, message_slopes_.data(), bounded_tangents_.data(), vector_tangents_.data());
+  Receive(rows, message_slope_tangents_.data(), received_tangents_.data(), received_vector_tangents_.data());
   const int64_t size = rows.num_atoms() * first_.padded_channels();
   for (int64_t i = 0; i < size; ++i) {
     invariant_slopes_[i] = bound_slope_tangents_[i] * received_[i] + bound_slopes_[i] * received_tangents_[i];
   }
-  first_.AddGradientsAlong(rows, tangents.data(), invariant_slopes_.data(), absl::MakeSpan(first_gradients_), nullptr);
+  if (shape_.has_vector_messages()) {
+    const int64_t at = first_.padded_channels();
+    BoundVectorSlopes<T>(Vectors(rows.num_atoms()), {first_.moments() + at, first_.tangent_moments() + at},
+                         {received_vectors_.data(), received_vector_tangents_.data()},
+                         {vector_slopes_.data(), vector_slope_tangents_.data()});
+  }
+  first_.AddGradientsAlong(rows, tangents.data(), invariant_slopes_.data(), absl::MakeSpan(first_gradients_), nullptr,
+                           shape_.has_vector_messages() ? vector_slope_tangents_.data() : nullptr);
   AddTo(gradients);
 }
 

@@ -3,18 +3,21 @@
 // neighbors' densities weighted by messages, as the first sees those of each species:
 //
 //   u_j = V s(M_j) / sqrt(K)                       M_j: invariants of atom j in the first layer, V of its species
-//   x2_i = sum over neighbors j of u_j phi(r_ij) Y(r_ij)              MessageSums
+//   w_j = V' a(A_j1) / sqrt(K)                     A_j1: moments of l = 1, so that w are vectors; may be left out
+//   x2_i = sum over neighbors j of (u_j + w_j . u_ij) phi(r_ij) Y(r_ij)          MessageSums
 //   energy_i = layer1(x_i) + layer2(x2_i)
 //
-// s(M) = M / sqrt(1 + M^2) bounds what an atom can send, which MACE does not: products of products of moments would
-// grow with the ninth power of the density where atoms come closer than in the data.
+// s(M) = M / sqrt(1 + M^2) and a(A) = A / sqrt(1 + |A|^2) bound what an atom can send, which MACE does not: products of
+// products of moments would grow with the ninth power of the density where atoms come closer than in the data.
 //
 // Backward, with a bar for the derivative of the energy and T for the transpose:
 //
 //   x2bar from layer 2,  ubar_j = sum over i of x2bar_i phi Y,  Mbar += s' V^T ubar / sqrt(K),  xbar from layer 1
+//   and A1bar += a' V'^T wbar / sqrt(K), with wbar of MessageSums
 //
 // Second order, along tangents of x and moves of atoms (a dot), is the derivative of all of this along them: udot,
-// x2dot, x2bardot from layer 2, ubardot, and gradients of both layers; V has ubardot s + ubar s' Mdot.
+// x2dot, x2bardot from layer 2, ubardot, and gradients of both layers; V has ubardot s + ubar s' Mdot, and V'
+// likewise.
 
 #ifndef RUTILE_LIB_MANY_BODY_LAYERED_KERNEL_H_
 #define RUTILE_LIB_MANY_BODY_LAYERED_KERNEL_H_
@@ -25,6 +28,7 @@
 #include "absl/types/span.h"
 #include "lib/machine/aligned_buffer.h"
 #include "lib/machine/parallel_for.h"
+#include "lib/many_body/bounded_vectors.h"
 #include "lib/many_body/many_body_kernel.h"
 #include "lib/network/atom_kernel.h"
 #include "lib/network/kernel_plan.h"
@@ -71,7 +75,7 @@ class LayeredKernel final : public AtomKernel<T> {
   // ---- in steps, for atoms some of whose neighbors are no rows: images, or atoms of another process, which send what
   // others have computed
   //
-  //   kernel.SendMessages(parameters, rows, sums, u);           // u [rows, messages]
+  //   kernel.SendMessages(parameters, rows, sums, u);           // u [rows, width]
   //   (the caller adds the messages of all other atoms to u)
   //   kernel.AddSecondLayer(rows, u, sums);
   //   kernel.MessageSlopes(u, forces, ubar);                    // of all atoms
@@ -79,7 +83,7 @@ class LayeredKernel final : public AtomKernel<T> {
   //   kernel.FirstLayerSlopes(rows, ubar, x_gradients);
   //
   // Without sums, rows have no energies of their own: they only send, and the two steps between are left out.
-  // MessageSums knows where messages of all atoms are in u and ubar.
+  // MessageSums knows where messages of all atoms are in u and ubar; width is MomentShape::message_width().
   void SendMessages(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums, T* u);
   // Adds energies of the second layer to sums, and keeps their derivatives by what the rows receive.
   void AddSecondLayer(const AtomRows<T>& rows, const T* u, absl::Span<double> sums);
@@ -88,8 +92,11 @@ class LayeredKernel final : public AtomKernel<T> {
   void FirstLayerSlopes(const AtomRows<T>& rows, const T* ubar, T* x_gradients);
 
  private:
-  // Arrays over atoms: messages [A, messages], features [A, F2], invariants [A, padded channels].
+  // Arrays over atoms: messages [A, width], features [A, F2], invariants [A, padded channels], vectors [A, 3, padded
+  // channels].
   int64_t num_messages() const { return shape_.moments.messages; }
+  int64_t num_vectors() const { return shape_.moments.vector_messages; }
+  int64_t width() const { return shape_.moments.message_width(); }
   void TakeBuffers(int64_t num_atoms, bool second_order);
   // Distributes parameters over the layers.
   void Split(absl::Span<const T> parameters, const AtomRows<T>& rows);
@@ -99,11 +106,15 @@ class LayeredKernel final : public AtomKernel<T> {
   // Computes s(M) and s', and after it s' Mdot and s'' Mdot, [A, padded channels].
   void Bound(int64_t num_atoms);
   void BoundTangents(int64_t num_atoms);
-  // out [A, messages] = V m, and out [A, padded channels] = V^T u.
-  void Send(const AtomRows<T>& rows, const T* m, T* out) const;
-  void Receive(const AtomRows<T>& rows, const T* u, T* out) const;
-  // Adds the sum over atoms of factor u m^T to message_gradients_. factor: [structures], or empty for 1.
-  void AddMessageGradients(const AtomRows<T>& rows, absl::Span<const double> factor, const T* u, const T* m);
+  VectorsOfAtoms Vectors(int64_t num_atoms) const;
+  // out [A, width] = V m and V' a; and m [A, padded channels] = V^T u, a [A, 3, padded channels] = V'^T w. Without
+  // vectors a is not used.
+  void Send(const AtomRows<T>& rows, const T* m, const T* a, T* out) const;
+  void Receive(const AtomRows<T>& rows, const T* u, T* m, T* a) const;
+  // Adds the sum over atoms of factor u m^T to message_gradients_, and of factor w a^T to vector_gradients_. factor:
+  // [structures], or empty for 1.
+  void AddMessageGradients(const AtomRows<T>& rows, absl::Span<const double> factor, const T* u, const T* m,
+                           const T* a);
   void ClearGradients();
   void AddTo(absl::Span<T> gradients) const;
 
@@ -113,14 +124,18 @@ class LayeredKernel final : public AtomKernel<T> {
   std::vector<bool> frozen_;  // [species], or empty
   std::vector<T> first_parameters_, second_parameters_;
   std::vector<T> first_gradients_, second_gradients_;
-  AlignedBuffer<T> message_weights_;  // [species, padded channels, messages] V^T / sqrt(K)
-  std::vector<T> message_gradients_;  // like them
+  AlignedBuffer<T> message_weights_;                     // [species, padded channels, messages] V^T / sqrt(K)
+  AlignedBuffer<T> vector_weights_;                      // [species, padded channels, vectors] V'^T / sqrt(K)
+  std::vector<T> message_gradients_, vector_gradients_;  // like them
   AlignedBuffer<T> messages_, message_slopes_, message_tangents_, message_slope_tangents_;  // u, ubar, and dots
   AlignedBuffer<T> features_, feature_slopes_, feature_tangents_, feature_slope_tangents_;  // x2, x2bar, and dots
   AlignedBuffer<T> bounded_, bound_slopes_;                                                 // s, s'
   AlignedBuffer<T> bounded_tangents_, bound_slope_tangents_;                                // s' Mdot, s'' Mdot
   // V^T ubar, its tangent, and what they add to Mbar or its tangent.
   AlignedBuffer<T> received_, received_tangents_, invariant_slopes_;
+  // a and adot, V'^T wbar and its tangent, and what they add to A1bar and to its tangent.
+  AlignedBuffer<T> vectors_, vector_tangents_, received_vectors_, received_vector_tangents_;
+  AlignedBuffer<T> vector_slopes_, vector_slope_tangents_;
   std::vector<double> second_sums_;
   std::vector<T> second_energies_;
 };

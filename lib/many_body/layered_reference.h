@@ -16,8 +16,8 @@
 namespace rutile {
 
 // Returns the energies [A] of atoms in the networks' units. x: [A, F] standardized features of the first layer;
-// species: [A]; sums: from messages [A, messages], in the parameters' type, to features [A, F2] of the second layer, in
-// that type. shape: with messages. CHECK-fails if eager.script is set, as there is no script.
+// species: [A]; sums: from what atoms send [A, message_width()], in the parameters' type, to features [A, F2] of the
+// second layer, in that type. shape: with messages. CHECK-fails if eager.script is set, as there is no script.
 at::Tensor ReferenceEnergiesOfLayers(const NetworkShape& shape, const at::Tensor& parameters, const at::Tensor& x,
                                      absl::Span<const uint8_t> species,
                                      const std::function<at::Tensor(const at::Tensor&)>& sums,

@@ -130,6 +130,7 @@ void ManyBodyKernel<T>::Start(absl::Span<const T> parameters, const AtomRows<T>&
   }
   CHECK_GE(rows.structure.size(), rows.num_atoms());
   kept_ = Kept::kNothing;
+  vector_slopes_ = nullptr;
   blocks_.clear();
   for (int s = 0; s < shape_.num_species; ++s) {
     const int64_t begin = rows.species_offset[s], end = rows.species_offset[s + 1];
@@ -192,6 +193,7 @@ void ManyBodyKernel<T>::FinishSlopes(const T* m_slopes, T* x_gradients, bool ene
     ProductSlopesOfBlock(table_, channels, coefficients + places_.product, block.count,
                          WithTangent<const T>{moments_.data() + block.begin * AtomSize(), nullptr},
                          WithTangent<const T>{slopes, nullptr}, WithTangent<T>{bar, nullptr}, nullptr);
+    AddVectorSlopes(block, {}, nullptr, bar, nullptr);
     FeatureSlopesOfBlock(sizes_, coefficients + places_.back, block.count, bar,
                          x_gradients + block.begin * shape_.num_features);
   });
@@ -220,8 +222,8 @@ void ManyBodyKernel<T>::Backward(absl::Span<const T> parameters, const AtomRows<
 template <typename T>
 void ManyBodyKernel<T>::Evaluate(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums,
                                  absl::Span<T> atom_energies) {
-  Start(parameters, rows, /*keeps_moments=*/false);
-  ComputeInvariants(rows, /*keep=*/false);
+  Start(parameters, rows, keeps_moments_);
+  ComputeInvariants(rows, keeps_moments_);
   networks_.Evaluate(network_parameters_, NetworkRows(rows), sums, atom_energies);
   for (size_t a = 0; a < atom_energies.size(); ++a) atom_energies[a] += linear_[a];
   AddLinear(rows, sums);
@@ -261,7 +263,9 @@ void ManyBodyKernel<T>::ForwardInvariants(absl::Span<const T> parameters, const 
 }
 
 template <typename T>
-void ManyBodyKernel<T>::FinishForward(const AtomRows<T>& rows, const T* m_slopes, T* x_gradients) {
+void ManyBodyKernel<T>::FinishForward(const AtomRows<T>& rows, const T* m_slopes, T* x_gradients,
+                                      const T* vector_slopes) {
+  vector_slopes_ = vector_slopes;
   FinishSlopes(m_slopes, x_gradients, has_energies_);
   if (has_energies_) kept_ = Kept::kDerivatives;
 }
@@ -273,6 +277,24 @@ void ManyBodyKernel<T>::CheckFollows(absl::Span<const T> parameters, const AtomR
   CHECK_EQ(gradients.size(), shape_.num_parameters());
   CHECK_EQ(blocks_.empty() ? 0 : blocks_.back().begin + blocks_.back().count, rows.num_atoms())
       << "the forward pass was of other atoms";
+}
+
+template <typename T>
+void ManyBodyKernel<T>::AddVectorSlopes(const Block& block, const AtomRows<T>& rows, const double* slopes, T* bar,
+                                        T* bar_dot) const {
+  if (vector_slopes_ == nullptr) return;
+  const int64_t channels = sizes_.channels, size = 3 * channels;
+  for (int64_t atom = 0; atom < block.count; ++atom) {
+    const int64_t from = (block.begin + atom) * size, to = atom * AtomSize() + channels;
+    const T* const of_atom = vector_slopes_ + from;
+    const T slope = slopes != nullptr ? static_cast<T>(slopes[rows.structure[block.begin + atom]]) : T(0);
+    const T factor = slopes != nullptr && bar_dot == nullptr ? slope : T(1);
+    for (int64_t k = 0; k < size; ++k) bar[to + k] += factor * of_atom[k];
+    if (bar_dot == nullptr) continue;
+    for (int64_t k = 0; k < size; ++k) bar_dot[to + k] += slope * of_atom[k];
+    if (vector_slope_tangents_ == nullptr) continue;
+    for (int64_t k = 0; k < size; ++k) bar_dot[to + k] += vector_slope_tangents_[from + k];
+  }
 }
 
 template <typename T>
@@ -311,6 +333,7 @@ void ManyBodyKernel<T>::AddPiece(const Piece& piece, const AtomRows<T>& rows, co
     }
     ProductSlopesOfBlock(table_, channels, coefficients + places_.product, block.count, a, seeds, bars,
                          sum + places_.product);
+    AddVectorSlopes(block, rows, slopes, bar, bars.dot);
     AddCoefficientGradients(sizes_, block.count, x, tangents ? x_dot : nullptr, WithTangent<const T>{bar, bars.dot},
                             sum + places_.radial);
     if (x_gradient_tangents == nullptr) continue;
@@ -349,13 +372,16 @@ void ManyBodyKernel<T>::AddNetworkGradientsAlong(const AtomRows<T>& rows, absl::
 
 template <typename T>
 void ManyBodyKernel<T>::AddGradientsAlong(const AtomRows<T>& rows, const T* tangents, const T* m_slope_tangents,
-                                          absl::Span<T> gradients, T* x_gradient_tangents) {
+                                          absl::Span<T> gradients, T* x_gradient_tangents,
+                                          const T* vector_slope_tangents) {
   CHECK(frozen_.empty()) << "all layers are needed";
   std::fill(network_gradients_.begin(), network_gradients_.end(), T(0));
   AddNetworkGradientsAlong(rows, {});
   const int64_t size = rows.num_atoms() * sizes_.channels;
   for (int64_t k = 0; m_slope_tangents != nullptr && k < size; ++k) tangent_slopes_[k] += m_slope_tangents[k];
+  vector_slope_tangents_ = vector_slope_tangents;
   AddMomentGradients(rows, nullptr, tangents, gradients, x_gradient_tangents);
+  vector_slope_tangents_ = nullptr;
 }
 
 template <typename T>

@@ -79,16 +79,25 @@ class ManyBodyKernel final : public AtomKernel<T> {
   // ForwardWithInputGradients has besides, for a number that changes with M by m_slopes more than the energies do;
   // m_slopes and x_gradients may be null. Without sums, M alone is computed, and the number has no energies in it;
   // parameters have no gradients then.
+  //
+  // moments() is A [A, (L + 1)^2, padded_channels()], in which that of l = 1 has rows 1 to 3 of each atom. It is there
+  // after a forward pass, and after KeepMoments also after Evaluate. The number may change with A of l = 1, too, by
+  // vector_slopes [A, 3, padded_channels()], or null, which must stay until the next forward pass.
   int padded_channels() const { return sizes_.channels; }
   void ForwardInvariants(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums);
   const T* invariants() const { return invariants_.data(); }
-  void FinishForward(const AtomRows<T>& rows, const T* m_slopes, T* x_gradients);
-  // ForwardTangents computes Mdot, AddGradientsAlong the gradients of AddTangentGradients, where m_slopes change by
-  // m_slope_tangents, and x_gradient_tangents [A, F], how x_gradients change. These two may be null.
+  void KeepMoments() { keeps_moments_ = true; }
+  const T* moments() const { return moments_.data(); }
+  int64_t moments_per_atom() const { return AtomSize(); }
+  void FinishForward(const AtomRows<T>& rows, const T* m_slopes, T* x_gradients, const T* vector_slopes = nullptr);
+  // ForwardTangents computes Mdot and Adot, AddGradientsAlong the gradients of AddTangentGradients, where m_slopes
+  // change by m_slope_tangents and vector_slopes by vector_slope_tangents, and x_gradient_tangents [A, F], how
+  // x_gradients change. All three may be null.
   void ForwardTangents(const AtomRows<T>& rows, const T* tangents);
   const T* tangent_invariants() const { return tangent_invariants_.data(); }
+  const T* tangent_moments() const { return tangent_moments_.data(); }
   void AddGradientsAlong(const AtomRows<T>& rows, const T* tangents, const T* m_slope_tangents, absl::Span<T> gradients,
-                         T* x_gradient_tangents);
+                         T* x_gradient_tangents, const T* vector_slope_tangents = nullptr);
 
  private:
   struct Block {
@@ -124,6 +133,9 @@ class ManyBodyKernel final : public AtomKernel<T> {
   // Adds the gradients of what comes before the networks, then those of the networks from network_gradients_.
   void AddMomentGradients(const AtomRows<T>& rows, const double* slopes, const T* tangents, absl::Span<T> gradients,
                           T* x_gradient_tangents);
+  // Adds vector_slopes_ of a block to bar [atom, (L + 1)^2, K] and their tangents to bar_dot, or null. slopes: factors
+  // by structure, whose share is in bar_dot if that is given, else in bar; null for 1 in bar.
+  void AddVectorSlopes(const Block& block, const AtomRows<T>& rows, const double* slopes, T* bar, T* bar_dot) const;
   void AddPiece(const Piece& piece, const AtomRows<T>& rows, const double* slopes, const T* tangents, int worker,
                 T* sum, T* x_gradient_tangents);
   void CheckFollows(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<T> gradients) const;
@@ -142,6 +154,8 @@ class ManyBodyKernel final : public AtomKernel<T> {
   std::vector<bool> frozen_;  // [species], or empty
   Kept kept_ = Kept::kNothing;
   bool has_energies_ = true;  // false after ForwardInvariants without sums
+  bool keeps_moments_ = false;
+  const T *vector_slopes_ = nullptr, *vector_slope_tangents_ = nullptr;  // not owned
   std::vector<Block> blocks_;
   std::vector<Piece> pieces_;
   AlignedBuffer<T> coefficients_;        // [species, places_.size]

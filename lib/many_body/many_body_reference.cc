@@ -36,8 +36,8 @@ class Invariants {
     }
   }
 
-  // Returns M [n, K] of atoms of one species, from x [n, F].
-  at::Tensor Of(int species, const at::Tensor& x) const {
+  // Returns M [n, K] of atoms of one species, from x [n, F]. vectors: unless null, set to A of l = 1 [n, 3, K].
+  at::Tensor Of(int species, const at::Tensor& x, at::Tensor* vectors = nullptr) const {
     const int64_t n = x.size(0), channels = shape_.moments.channels, num_l = shape_.moments.max_l + 1;
     const int64_t rows = int64_t{shape_.num_sources()} * shape_.moments.num_radial;
     const at::Tensor c = Piece(species, 0).view({channels, num_l, rows});
@@ -47,6 +47,7 @@ class Invariants {
       const at::Tensor of_l = features.narrow(2, l * l, 2 * l + 1).transpose(1, 2);  // [n, 2 l + 1, rows]
       a.push_back(at::matmul(of_l, c.select(1, l).t()) / std::sqrt(static_cast<double>(rows)));
     }
+    if (vectors != nullptr) *vectors = a[1];
     std::vector<at::Tensor> products = {a[0].select(1, 0)};  // [n, K] each
     for (int64_t l = 0; l < num_l; ++l) products.push_back((a[l] * a[l]).sum(1) / std::sqrt(2.0 * l + 1));
     for (const Cubic& cubic : cubic_) {
@@ -117,7 +118,7 @@ at::Tensor ReferenceSumsOfAtoms(const NetworkShape& shape, const at::Tensor& par
 
 at::Tensor ReferenceEnergiesOfAtoms(const NetworkShape& shape, const at::Tensor& parameters, const at::Tensor& x,
                                     absl::Span<const uint8_t> species, const EagerOptions& eager,
-                                    at::Tensor* invariants_of_atoms) {
+                                    at::Tensor* invariants_of_atoms, at::Tensor* vectors_of_atoms) {
   if (!shape.has_moments()) return ReferenceAtomEnergies(shape, parameters, x, species, eager);
   CHECK(!eager.script) << "many-body potentials have no script";
   CHECK_EQ(parameters.numel(), shape.num_parameters());
@@ -130,14 +131,20 @@ at::Tensor ReferenceEnergiesOfAtoms(const NetworkShape& shape, const at::Tensor&
   }
   at::Tensor m = at::zeros({x.size(0), shape.moments.channels}, x.options().requires_grad(false));
   at::Tensor linear = at::zeros({x.size(0)}, x.options().requires_grad(false));
+  at::Tensor vectors;
+  if (vectors_of_atoms != nullptr) vectors = at::zeros({x.size(0), 3, shape.moments.channels}, m.options());
   for (int s = 0; s < shape.num_species; ++s) {
     if (atoms[s].empty()) continue;
     const at::Tensor index = at::tensor(atoms[s], at::kLong).to(x.device(), /*non_blocking=*/true);
-    const at::Tensor of_species = invariants.Of(s, x.index_select(0, index));
+    at::Tensor vectors_of_species;
+    const at::Tensor of_species =
+        invariants.Of(s, x.index_select(0, index), vectors_of_atoms == nullptr ? nullptr : &vectors_of_species);
+    if (vectors_of_atoms != nullptr) vectors = vectors.index_add(0, index, vectors_of_species);
     m = m.index_add(0, index, of_species);
     linear = linear.index_add(0, index, invariants.Linear(s, of_species));
   }
   if (invariants_of_atoms != nullptr) *invariants_of_atoms = m;
+  if (vectors_of_atoms != nullptr) *vectors_of_atoms = vectors;
   return linear + ReferenceAtomEnergies(shape.Networks(), invariants.NetworkParameters(), m, species, eager);
 }
 

@@ -19,8 +19,9 @@ namespace rutile {
 
 // These have the contracts of ReferenceEnergySums and ReferenceAtomEnergies (network_reference.h), to which they pass
 // shapes without moments. With moments, the invariants are computed in the parameters' type and `eager` says in which
-// type the networks run; there is no script: CHECK-fails if eager.script is set. invariants: unless
-// null, set to M [A, K] of a shape with moments. Shapes with messages are those of layered_reference.h.
+// type the networks run; there is no script: CHECK-fails if eager.script is set. invariants, vectors: unless null, set
+// to M [A, K] and to A of l = 1 [A, 3, K] of a shape with moments. Shapes with messages are those of
+// layered_reference.h.
 at::Tensor ReferenceSumsOfAtoms(const NetworkShape& shape, const at::Tensor& parameters, const Tensor& x,
                                 const Tensor& species_offset, const Tensor& structure, int64_t num_structures,
                                 const EagerOptions& eager = {});
@@ -29,7 +30,7 @@ at::Tensor ReferenceSumsOfAtoms(const NetworkShape& shape, const at::Tensor& par
                                 const EagerOptions& eager = {});
 at::Tensor ReferenceEnergiesOfAtoms(const NetworkShape& shape, const at::Tensor& parameters, const at::Tensor& x,
                                     absl::Span<const uint8_t> species, const EagerOptions& eager = {},
-                                    at::Tensor* invariants = nullptr);
+                                    at::Tensor* invariants = nullptr, at::Tensor* vectors = nullptr);
 
 }  // namespace rutile
 

@@ -239,7 +239,8 @@ int rutile_get_info(const rutile_model* model, rutile_model_info* info) {
   known.precision = m.precision();
   known.has_training_range = m.has_training_range() ? 1 : 0;
   known.num_layers = 1;
-  for (const rutile::Potential& potential : m.potentials()) known.num_messages += potential.shape.moments.messages;
+  for (const rutile::Potential& potential : m.potentials())
+    known.num_messages += potential.shape.moments.message_width();
   if (known.num_messages > 0) known.num_layers = 2;
   known.influence_distance = known.num_layers * known.cutoff;
   known.has_deviations = m.curvature() != nullptr ? 1 : 0;

@@ -74,7 +74,7 @@ typedef struct rutile_model_info {
   int num_layers;         /* 1; or 2 if atoms depend on neighbors of neighbors (train's --messages) */
   /* How far from an atom others change the energy of it: the cutoff, or twice that with two layers */
   double influence_distance;
-  int num_messages;   /* numbers that an atom sends in rutile_exchange; 0 with one layer */
+  int num_messages;   /* numbers that an atom sends in rutile_exchange, vectors included; 0 with one layer */
   int has_deviations; /* 1 if the model was opened with its curvature */
 } rutile_model_info;
 

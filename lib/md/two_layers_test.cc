@@ -32,7 +32,7 @@ using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-Potential TwoLayers(double seed = 0.3) {
+Potential TwoLayers(double seed = 0.3, int vectors = 0) {
   MomentOptions moments;
   moments.species = {22, 8};
   moments.cutoff = 3.5;
@@ -40,7 +40,7 @@ Potential TwoLayers(double seed = 0.3) {
   moments.max_l = 2;
   Potential p;
   p.descriptor = moments;
-  SetInputs(p.descriptor, /*channels=*/6, /*messages=*/3, &p.shape);
+  SetInputs(p.descriptor, /*channels=*/6, /*messages=*/3, vectors, &p.shape);
   p.shape.hidden = {5};
   p.shape.activation = Activation::kSilu;
   p.feature_scaling.num_species = 2;
@@ -66,8 +66,8 @@ Structure Crystal() {
   return structure;
 }
 
-TEST(TwoLayersTest, ForcesAndVirialsAreFiniteDifferences) {
-  const TestModel model({TwoLayers()});
+void ExpectFiniteDifferences(const Potential& potential) {
+  const TestModel model({potential});
   rutile_model_info info = {};
   info.struct_size = sizeof(info);
   ASSERT_EQ(rutile_get_info(model.model(), &info), RUTILE_OK);
@@ -106,6 +106,11 @@ TEST(TwoLayersTest, ForcesAndVirialsAreFiniteDifferences) {
       EXPECT_NEAR(mean, r.virial[3 * a + b], 1e-9 * std::max(1.0, std::abs(slope)));
     }
   }
+}
+
+TEST(TwoLayersTest, ForcesAndVirialsAreFiniteDifferences) {
+  ExpectFiniteDifferences(TwoLayers());
+  ExpectFiniteDifferences(TwoLayers(0.3, /*vectors=*/2));
 }
 
 // A skew cell of `atoms` atoms at random places, no two nearer than 1.5 Angstrom.
@@ -188,7 +193,10 @@ Potential Mace(int num_layers) {
 std::vector<std::vector<Potential>> Committees() {
   Potential repels = TwoLayers(0.7);
   repels.repulsion = {std::vector<double>(4, 1), std::vector<double>(4, 2)};
-  return {{TwoLayers()}, {TwoLayers(), repels}, {OneLayer(), repels}, {Mace(2)}, {Mace(1), Mace(2)}};
+  const Potential vectors = TwoLayers(0.4, /*vectors=*/2), all_vectors = TwoLayers(0.5, /*vectors=*/3);
+  return {{TwoLayers()},     {TwoLayers(), repels},          {OneLayer(), repels, vectors},
+          {vectors},         {all_vectors, repels, vectors}, {Mace(2)},
+          {Mace(1), Mace(2)}};
 }
 
 // Cells thinner than the cutoff, between one cutoff and two, and wider than two; an atom of which all neighbors are
@@ -406,6 +414,8 @@ TEST(TwoLayersTest, InfoSaysHowFarAtomsAreNeeded) {
   EXPECT_EQ(info(two).num_messages, 3);
   EXPECT_EQ(info(both).num_layers, 2);
   EXPECT_EQ(info(both).num_messages, 6);
+  // A vector is three numbers.
+  EXPECT_EQ(info(TestModel({TwoLayers(), TwoLayers(0.3, /*vectors=*/2)})).num_messages, 3 + 3 + 3 * 2);
   // A program that was compiled with an older header gets what it knows.
   rutile_model_info old = {};
   old.struct_size = offsetof(rutile_model_info, influence_distance);

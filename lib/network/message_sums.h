@@ -6,9 +6,9 @@
 namespace rutile {
 
 // Maps messages u to features x of the atoms of a call, and derivatives back. Rows are those of AtomRows: u, ubar, ...
-// have moments.messages numbers for each atom, x, xbar, ... have the features of SecondLayer(). Rows of u, ubar, ... of
-// neighbors that are not in AtomRows follow these. All results are overwritten. lib/descriptor/message_moments.h has
-// the formulas.
+// have moments.message_width() numbers for each atom, x, xbar, ... have the features of SecondLayer(). Rows of u, ubar,
+// ... of neighbors that are not in AtomRows follow these. All results are overwritten. lib/descriptor/message_moments.h
+// has the formulas.
 template <typename T>
 class MessageSums {
  public:

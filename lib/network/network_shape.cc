@@ -24,6 +24,16 @@ absl::Status ValidateMoments(const NetworkShape& shape) {
     return OutOfRange("--radial_functions", m.num_radial, 1, kMostRadial);
   if (m.max_l < 0 || m.max_l > kMostL) return OutOfRange("--max_l", m.max_l, 0, kMostL);
   if (m.messages < 0 || m.messages > kMostMessages) return OutOfRange("--messages", m.messages, 0, kMostMessages);
+  if (m.vector_messages < 0 || m.vector_messages > m.messages) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--vector_messages=", m.vector_messages, ": expected 0 to ", m.messages,
+                     ", as each vector adds to one of the numbers of --messages=", m.messages));
+  }
+  if (m.vector_messages > 0 && m.max_l == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--vector_messages=", m.vector_messages,
+                     ": vectors are made of moments of l = 1, which --max_l=0 has not; expected --max_l of 1 or more"));
+  }
   if (shape.num_features != shape.MomentFeatures()) {
     return absl::InvalidArgumentError(
         absl::StrCat("a network with --channels=", m.channels, " has ", shape.num_features, " features, expected ",
@@ -61,13 +71,16 @@ absl::Status NetworkShape::Validate() const {
 int64_t NetworkShape::parameters_per_species() const {
   int64_t count = num_moment_parameters();
   for (int layer = 0; layer < num_layers(); ++layer) count += int64_t{layer_inputs(layer) + 1} * layer_outputs(layer);
-  if (has_messages()) count += int64_t{moments.messages} * moments.channels + SecondLayer().parameters_per_species();
+  if (has_messages()) {
+    count += int64_t{moments.messages + moments.vector_messages} * moments.channels;
+    count += SecondLayer().parameters_per_species();
+  }
   return count;
 }
 
 NetworkShape NetworkShape::FirstLayer() const {
   NetworkShape first = *this;
-  first.moments.messages = 0;
+  first.moments.messages = first.moments.vector_messages = 0;
   return first;
 }
 

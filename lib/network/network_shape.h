@@ -25,22 +25,28 @@ inline constexpr EnumNames<Activation> kActivationNames("no activation", kActiva
 //
 // With messages there are two layers: the invariants of an atom give it `messages` numbers, which it sends to its
 // neighbors, and the second layer's features are moments [messages, num_radial, (max_l + 1)^2] of the neighbors'
-// densities weighted by these numbers. A network's energy is the sum of both layers'.
+// densities weighted by these numbers. A network's energy is the sum of both layers'. With vector messages an atom
+// sends also `vector_messages` vectors w_k, and to the number k that reaches a neighbor is added the component of w_k
+// along the unit vector from that neighbor to the atom.
 struct MomentShape {
   int channels = 0;
-  int num_radial = 8;   // radial functions of each neighboring species
-  int max_l = 3;        // the highest degree of spherical harmonics
-  int messages = 0;     // numbers that an atom sends to its neighbors; 0: one layer
-  int num_sources = 0;  // densities that the features are moments of; 0: one for each species
+  int num_radial = 8;       // radial functions of each neighboring species
+  int max_l = 3;            // the highest degree of spherical harmonics
+  int messages = 0;         // numbers that an atom sends to its neighbors; 0: one layer
+  int num_sources = 0;      // densities that the features are moments of; 0: one for each species
+  int vector_messages = 0;  // vectors that an atom sends besides, at most as many as messages
 
   int num_components() const { return (max_l + 1) * (max_l + 1); }
+  // All that an atom sends: `messages` numbers u, and behind them the x, y and z of its vectors, w [3,
+  // vector_messages].
+  int message_width() const { return messages + 3 * vector_messages; }
   // The number of polynomials of degrees 1 to 3 that make the invariants: 13 for max_l = 3.
   int num_products() const;
 };
 
 inline bool operator==(const MomentShape& a, const MomentShape& b) {
   return a.channels == b.channels && a.num_radial == b.num_radial && a.max_l == b.max_l && a.messages == b.messages &&
-         a.num_sources == b.num_sources;
+         a.num_sources == b.num_sources && a.vector_messages == b.vector_messages;
 }
 
 // There is one network for each species: num_features -> hidden[0] -> ... -> 1, with the activation on hidden layers
@@ -49,8 +55,8 @@ inline bool operator==(const MomentShape& a, const MomentShape& b) {
 // With moments.channels > 0 the networks have moments.channels inputs, made of num_features = MomentFeatures() moments,
 // and each species' parameters begin with those of lib/many_body: radial coefficients C [channels, max_l + 1,
 // num_species, num_radial], product weights w [channels, num_products()], and linear weights v [channels]. With
-// messages a species' network is followed by message weights V [messages, channels] and its parameters in
-// SecondLayer().
+// messages a species' network is followed by message weights V [messages, channels], those of vectors
+// [vector_messages, channels], and its parameters in SecondLayer().
 struct NetworkShape {
   int num_species = 1;
   int num_features = 1;
@@ -59,11 +65,13 @@ struct NetworkShape {
   MomentShape moments = {};
 
   // INVALID_ARGUMENT naming --hidden: a layer has no nodes or more than 4096, or there are more than 16 layers; or
-  // naming --channels, --radial_functions or --max_l: out of range, or num_features is not MomentFeatures().
+  // naming --channels, --radial_functions, --max_l, --messages or --vector_messages: out of range, or num_features is
+  // not MomentFeatures(), or there are more vectors than messages, or vectors with max_l = 0.
   absl::Status Validate() const;
 
   bool has_moments() const { return moments.channels > 0; }
   bool has_messages() const { return moments.messages > 0; }
+  bool has_vector_messages() const { return moments.vector_messages > 0; }
   // The densities that the features are moments of.
   int num_sources() const { return moments.num_sources > 0 ? moments.num_sources : num_species; }
   // The number of features that `moments` needs.
@@ -92,10 +100,13 @@ struct NetworkShape {
   int64_t linear_offset(int species) const {
     return product_offset(species) + int64_t{moments.channels} * moments.num_products();
   }
-  // Offsets of V and of the second layer. Only with messages.
+  // Offsets of V, of the weights of vectors, and of the second layer. Only with messages.
   int64_t message_offset(int species) const { return weight_offset(species, num_layers()); }
-  int64_t second_layer_offset(int species) const {
+  int64_t vector_offset(int species) const {
     return message_offset(species) + int64_t{moments.messages} * moments.channels;
+  }
+  int64_t second_layer_offset(int species) const {
+    return vector_offset(species) + int64_t{moments.vector_messages} * moments.channels;
   }
   // The size of one species' C, 0 without moments.
   int64_t num_radial_coefficients() const {

@@ -66,6 +66,43 @@ TEST(NetworkShapeTest, RefusesMomentsOutOfRange) {
   EXPECT_EQ(message(256, {16, 8, 3}), "");
 }
 
+MomentShape WithMessages(int max_l, int messages, int vectors) {
+  MomentShape moments = {/*channels=*/5, /*num_radial=*/3, max_l, messages};
+  moments.vector_messages = vectors;
+  return moments;
+}
+
+// The layout: first layer, message weights, those of vectors, second layer.
+TEST(NetworkShapeTest, VectorsHaveWeightsBehindThoseOfMessages) {
+  const NetworkShape with{2, 2 * 3 * 9, {4}, Activation::kTanh, WithMessages(2, 6, 2)};
+  const NetworkShape without{2, 2 * 3 * 9, {4}, Activation::kTanh, WithMessages(2, 6, 0)};
+  ASSERT_TRUE(with.Validate().ok()) << with.Validate();
+  EXPECT_FALSE(with.moments == without.moments);
+  EXPECT_EQ(with.moments.message_width(), 6 + 3 * 2);
+  EXPECT_EQ(without.moments.message_width(), 6);
+  for (int species = 0; species < 2; ++species) {
+    EXPECT_EQ(with.message_offset(species), with.weight_offset(species, 2));
+    EXPECT_EQ(with.vector_offset(species) - with.message_offset(species), 6 * 5);
+    EXPECT_EQ(with.second_layer_offset(species) - with.vector_offset(species), 2 * 5);
+  }
+  EXPECT_EQ(with.parameters_per_species(), without.parameters_per_species() + 2 * 5);
+  EXPECT_EQ(with.second_layer_offset(1) + with.SecondLayer().parameters_per_species(), with.num_parameters());
+  EXPECT_EQ(with.FirstLayer().moments, without.FirstLayer().moments);
+  EXPECT_EQ(with.SecondLayer().moments, without.SecondLayer().moments);
+}
+
+TEST(NetworkShapeTest, RefusesVectorsWithoutWhatTheyNeed) {
+  const auto message = [](const MomentShape& moments) {
+    const int features = 2 * 3 * moments.num_components();
+    return std::string(NetworkShape({2, features, {4}, Activation::kTanh, moments}).Validate().message());
+  };
+  EXPECT_EQ(message(WithMessages(1, 4, 4)), "");
+  EXPECT_THAT(message(WithMessages(1, 4, 5)), HasSubstr("--vector_messages=5: expected 0 to 4"));
+  EXPECT_THAT(message(WithMessages(1, 4, -1)), HasSubstr("--vector_messages=-1"));
+  EXPECT_THAT(message(WithMessages(1, 0, 1)), HasSubstr("--messages=0"));
+  EXPECT_THAT(message(WithMessages(0, 4, 1)), HasSubstr("--max_l=0"));
+}
+
 TEST(NetworkShapeTest, NoHiddenLayerIsALinearModel) {
   const NetworkShape shape{1, 7, {}, Activation::kTanh};
   EXPECT_EQ(shape.num_layers(), 1);

@@ -102,6 +102,7 @@ FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOption
     settings.Resolve("activation", kActivationNames.Name(task.activation), "file");
     if (task.channels > 0) settings.Resolve("channels", absl::StrCat(task.channels), "file");
     if (task.messages > 0) settings.Resolve("messages", absl::StrCat(task.messages), "file");
+    if (task.vector_messages > 0) settings.Resolve("vector_messages", absl::StrCat(task.vector_messages), "file");
     if (task.zbl.is_on()) settings.Resolve("zbl", ZblText(task.zbl), "file");
   }
   resolve("hidden", absl::StrJoin(task.hidden, ","));

@@ -70,6 +70,12 @@ absl::StatusOr<std::optional<Potential>> InitialModelFromFlags(const TrainerOpti
                                                      shape.moments.messages, ": give that, or leave the flag out"));
     }
     task->messages = shape.moments.messages;
+    if (FlagGiven("vector_messages") && task->vector_messages != shape.moments.vector_messages) {
+      return absl::InvalidArgumentError(absl::StrCat("--init_from=", FLAGS_init_from,
+                                                     ": it has --vector_messages=", shape.moments.vector_messages,
+                                                     ": give that, or leave the flag out"));
+    }
+    task->vector_messages = shape.moments.vector_messages;
   }
   absl::StatusOr<ZblOptions> zbl = ZblOfRadii(model.repulsion, model.descriptor);
   if (!zbl.ok()) {

@@ -211,9 +211,9 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   ASSIGN_OR_RETURN(AtomicData data,
                    ReadTrainingData(inputs, task_options.atomic_energies, DescriptorDefaultsOf(preset)));
   if (data.descriptor().is_chebyshev()) {
-    RETURN_IF_ERROR(RefuseFlags("with --potential=chebyshev", {"channels", "messages"}));
+    RETURN_IF_ERROR(RefuseFlags("with --potential=chebyshev", {"channels", "messages", "vector_messages"}));
     task_options.channels = 0;
-    task_options.messages = 0;
+    task_options.messages = task_options.vector_messages = 0;
   } else if (preset == Preset::kAenet) {
     return absl::InvalidArgumentError("--preset=aenet: aenet has no --potential=many-body; leave one of them out");
   } else if (options.compile_mode == CompileMode::kScript) {

@@ -147,8 +147,8 @@ TEST(GaussNewtonTest, IsTheSquareOfAutogradsJacobian) {
 
 TEST(GaussNewtonTest, IsTheSquareOfAutogradsJacobianOfTwoLayers) {
   const std::vector<int64_t> small = {0, 1, 2, 3, 5, 7};  // autograd takes long for the largest structure
-  ExpectTheSquareOfAutogradsJacobian(AwkwardManyBody(/*messages=*/2), LossKind::kMse, {0.3, 0.7, 0}, small,
-                                     /*by_rows=*/true);
+  ExpectTheSquareOfAutogradsJacobian(AwkwardManyBody(/*messages=*/2, /*vectors=*/1), LossKind::kMse, {0.3, 0.7, 0},
+                                     small, /*by_rows=*/true);
 }
 
 TEST(GaussNewtonTest, HalvesAndThreadsAndColumns) {

@@ -78,8 +78,8 @@ INSTANTIATE_TEST_SUITE_P(Cases, GradientRowsTest,
 // Each term alone, two without the energy, and all together.
 TEST(GradientRowsTest, ManyBodyPotentialsOfOneAndTwoLayers) {
   const AtomicData data = AwkwardStructures(AwkwardMoments());
-  for (const int messages : {0, 2}) {
-    const Potential potential = AwkwardManyBody(messages);
+  for (const auto& [messages, vectors] : {std::pair{0, 0}, {2, 0}, {2, 1}}) {
+    const Potential potential = AwkwardManyBody(messages, vectors);
     for (const TermWeights& weights :
          {TermWeights{1, 0, 0}, TermWeights{0, 1, 0}, TermWeights{0, 0, 1}, TermWeights{0, 0.7, 2}}) {
       ExpectReference(potential, LossKind::kMse, weights, data);
@@ -115,6 +115,7 @@ TEST(GradientRowsTest, OtherQuantities) {
   ExpectOtherQuantities(AwkwardPotential({5, 4}, Activation::kTanh),
                         {AwkwardStructures(), AwkwardFeatures(DType::kF64)});
   ExpectOtherQuantities(AwkwardManyBody(/*messages=*/2), {AwkwardStructures(AwkwardMoments())});
+  ExpectOtherQuantities(AwkwardManyBody(/*messages=*/2, /*vectors=*/1), {AwkwardStructures(AwkwardMoments())});
 }
 
 // Cached neighbors and the direct sum over triplets give the same gradients.

@@ -148,10 +148,10 @@ Potential AwkwardPotential(const std::vector<int>& hidden, Activation activation
   return potential;
 }
 
-Potential AwkwardManyBody(int messages) {
+Potential AwkwardManyBody(int messages, int vectors) {
   Potential potential;
   potential.descriptor = AwkwardMoments();
-  SetInputs(potential.descriptor, /*channels=*/3, messages, &potential.shape);
+  SetInputs(potential.descriptor, /*channels=*/3, messages, vectors, &potential.shape);
   potential.shape.hidden = {4};
   potential.shape.activation = Activation::kSilu;
   Fill(&potential);

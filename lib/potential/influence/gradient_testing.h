@@ -36,8 +36,9 @@ AtomicData AwkwardFeatures(DType dtype);
 
 // Returns a potential with random parameters, scales other than 1, and atomic energies, in F64.
 Potential AwkwardPotential(const std::vector<int>& hidden, Activation activation);
-// Returns such a many-body potential over AwkwardMoments; messages: 0 for one layer, or what atoms send.
-Potential AwkwardManyBody(int messages);
+// Returns such a many-body potential over AwkwardMoments; messages: 0 for one layer, or what atoms send,
+// with `vectors` besides.
+Potential AwkwardManyBody(int messages, int vectors = 0);
 
 // Returns the largest |a - b| divided by the largest |b|, or the largest |a| if b is zero.
 double RelativeDifference(absl::Span<const double> a, absl::Span<const double> b);

@@ -131,7 +131,7 @@ void ExpectNaiveLoop(const PotentialProductsOptions& options, const WeightedChec
 }
 
 TEST(PotentialProductsTest, EqualTheNaiveLoopOfTwoLayers) {
-  const Potential potential = AwkwardManyBody(/*messages=*/2);
+  const Potential potential = AwkwardManyBody(/*messages=*/2, /*vectors=*/1);
   const AtomicData data = AwkwardStructures(potential.descriptor);
   WeightedCheckpoint point;
   std::vector<double> values = potential.parameters.ToDoubles();

@@ -30,7 +30,7 @@ template <typename T>
 AtomNetworks<T>::AtomNetworks(const Potential& potential)
     : num_species_(potential.shape.num_species),
       num_features_(potential.shape.num_features),
-      num_messages_(potential.shape.moments.messages),
+      num_messages_(potential.shape.moments.message_width()),
       energy_scaling_(potential.energy_scaling),
       mean_(potential.feature_scaling.mean),
       scale_(potential.feature_scaling.scale),

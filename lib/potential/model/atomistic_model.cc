@@ -40,7 +40,7 @@ absl::StatusOr<AtomisticModel> AtomisticModel::Create(const AtomicData& data, co
     return absl::InvalidArgumentError(
         absl::StrCat("--channels=", options.channels, ": a many-body potential has 1 or more"));
   }
-  SetInputs(data.descriptor(), options.channels, options.messages, &model.shape_);
+  SetInputs(data.descriptor(), options.channels, options.messages, options.vector_messages, &model.shape_);
   model.shape_.hidden = options.hidden;
   model.shape_.activation = options.activation;
   RETURN_IF_ERROR(model.shape_.Validate());

@@ -11,7 +11,8 @@ namespace rutile {
 Potential PotentialOfMace(std::shared_ptr<const MaceModel> model) {
   Potential potential;
   potential.descriptor = model->neighborhood;
-  SetInputs(potential.descriptor, model->channels, model->has_messages() ? model->channels : 0, &potential.shape);
+  SetInputs(potential.descriptor, model->channels, model->has_messages() ? model->channels : 0,
+            /*vector_messages=*/0, &potential.shape);
   potential.shape.hidden.clear();
   potential.atomic_energies = model->atomic_energies;
   potential.parameters = Tensor::Zeros(DType::kF64, {0});

@@ -42,6 +42,7 @@ ModelFrame FrameOf(const Potential& potential) {
   json["descriptor"] = potential.descriptor.ToJson();
   if (potential.shape.has_moments()) json["channels"] = potential.shape.moments.channels;
   if (potential.shape.has_messages()) json["messages"] = potential.shape.moments.messages;
+  if (potential.shape.has_vector_messages()) json["vector_messages"] = potential.shape.moments.vector_messages;
   json["hidden"] = potential.shape.hidden;
   json["activation"] = std::string(kActivationNames.Name(potential.shape.activation));
   ModelFrame frame;
@@ -68,7 +69,7 @@ absl::StatusOr<Potential> PotentialOfFrame(const ModelFrame& frame) {
   Potential potential;
   ASSIGN_OR_RETURN(potential.descriptor, DescriptorOptions::FromJson(json["descriptor"].get<std::string>()));
   NetworkShape& shape = potential.shape;
-  int channels = 0, messages = 0;
+  int channels = 0, messages = 0, vectors = 0;
   if (!potential.descriptor.is_chebyshev()) {
     if (!json.contains("channels") || !json["channels"].is_number_integer()) return NotThere("channels");
     channels = json["channels"].get<int>();
@@ -77,8 +78,12 @@ absl::StatusOr<Potential> PotentialOfFrame(const ModelFrame& frame) {
       if (!json["messages"].is_number_integer()) return NotThere("messages");
       messages = json["messages"].get<int>();
     }
+    if (json.contains("vector_messages")) {
+      if (!json["vector_messages"].is_number_integer()) return NotThere("vector_messages");
+      vectors = json["vector_messages"].get<int>();
+    }
   }
-  SetInputs(potential.descriptor, channels, messages, &shape);
+  SetInputs(potential.descriptor, channels, messages, vectors, &shape);
   shape.hidden.clear();
   for (const Json& nodes : json["hidden"]) {
     if (!nodes.is_number_integer()) return NotThere("hidden");

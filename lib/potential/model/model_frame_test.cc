@@ -30,6 +30,24 @@ TEST(ModelFrameTest, ComesBackWhole) {
   EXPECT_EQ(read->energy_scaling.shift, potential.energy_scaling.shift);
 }
 
+TEST(ModelFrameTest, HoldsMessagesAndVectors) {
+  MomentOptions moments;
+  moments.species = {22, 8};
+  moments.num_radial = 2;
+  moments.max_l = 1;
+  for (const int vectors : {0, 2}) {
+    Potential potential = SmallTiO2Potential(1);
+    potential.descriptor = moments;
+    SetInputs(potential.descriptor, /*channels=*/3, /*messages=*/4, vectors, &potential.shape);
+    potential.feature_scaling.num_features = potential.shape.num_features;
+    potential.feature_scaling.mean.assign(2 * potential.shape.num_features, 0.0);
+    potential.feature_scaling.scale.assign(2 * potential.shape.num_features, 2.0);
+    const absl::StatusOr<Potential> read = PotentialOfFrame(FrameOf(potential));
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_TRUE(read->shape.moments == potential.shape.moments) << vectors;
+  }
+}
+
 TEST(ModelFrameTest, NamesWhatIsMissing) {
   const ModelFrame whole = FrameOf(SmallTiO2Potential(1));
   for (const auto& [name, tensor] : whole.tensors) {

@@ -26,6 +26,7 @@ namespace {
 
 constexpr char kInnerName[] = "repulsion_inner", kOuterName[] = "repulsion_outer";
 constexpr char kWithRepulsion[] = "potential/2";
+constexpr char kWithVectors[] = "potential/3";
 
 std::string MomentName(const DescriptorOptions& descriptor, int species, absl::string_view what) {
   return absl::StrCat("moments.", ElementSymbol(descriptor.species()[species]), ".", what);
@@ -56,21 +57,34 @@ void AppendSlices(const DescriptorOptions& descriptor, const NetworkShape& layer
   }
 }
 
-// Reads the numbers of channels and of messages, which is 0 for one layer. A file of two layers has both in another
-// place, so that programs which know one layer alone refuse it.
-absl::Status ParseLayers(const Metadata& metadata, int* channels, int* messages) {
+// The numbers that the metadata tell of a many-body potential: of messages, there are none in one layer.
+struct LayerSizes {
+  int channels = 0, messages = 0, vectors = 0;
+};
+
+// A file of two layers has its channels in another place than one of one layer, and one with vectors is of another
+// kind, so that programs which do not know these refuse it.
+absl::StatusOr<LayerSizes> ParseLayers(const Metadata& metadata) {
+  LayerSizes sizes;
+  const bool has_vectors = metadata.at("kind") == kWithVectors;
   const auto layers = metadata.find("layers");
   if (layers != metadata.end()) {
-    const std::pair<std::string, std::string> parts = absl::StrSplit(layers->second, absl::MaxSplits(',', 1));
-    if (absl::SimpleAtoi(parts.first, channels) && absl::SimpleAtoi(parts.second, messages) && *channels >= 1 &&
-        *messages >= 1) {
-      return absl::OkStatus();
+    const std::vector<absl::string_view> parts = absl::StrSplit(layers->second, ',');
+    if (parts.size() == (has_vectors ? 3 : 2) && absl::SimpleAtoi(parts[0], &sizes.channels) &&
+        absl::SimpleAtoi(parts[1], &sizes.messages) && sizes.channels >= 1 && sizes.messages >= 1 &&
+        (!has_vectors || (absl::SimpleAtoi(parts[2], &sizes.vectors) && sizes.vectors >= 1))) {
+      return sizes;
     }
-    return absl::InvalidArgumentError(absl::StrCat("metadata \"layers\" is \"", layers->second,
-                                                   "\", expected the numbers of channels and messages, as in 64,16"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("metadata \"layers\" is \"", layers->second, "\", expected the numbers of channels",
+                     has_vectors ? ", messages and vectors, as in 64,16,16" : " and messages, as in 64,16"));
+  }
+  if (has_vectors) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("metadata \"layers\" is missing, which a file of kind ", kWithVectors, " has, as in 64,16,16"));
   }
   const auto found = metadata.find("channels");
-  if (found != metadata.end() && absl::SimpleAtoi(found->second, channels) && *channels >= 1) return absl::OkStatus();
+  if (found != metadata.end() && absl::SimpleAtoi(found->second, &sizes.channels) && sizes.channels >= 1) return sizes;
   return absl::InvalidArgumentError(absl::StrCat("metadata \"channels\" is ",
                                                  found == metadata.end() ? "missing" : found->second,
                                                  ", expected the number of channels, as the descriptor is of moments"));
@@ -78,9 +92,15 @@ absl::Status ParseLayers(const Metadata& metadata, int* channels, int* messages)
 
 absl::StatusOr<NetworkShape> ParseShape(const TensorFile& file, const DescriptorOptions& descriptor) {
   NetworkShape shape;
-  int channels = 0, messages = 0;
-  if (!descriptor.is_chebyshev()) RETURN_IF_ERROR(ParseLayers(file.metadata, &channels, &messages));
-  SetInputs(descriptor, channels, messages, &shape);
+  LayerSizes sizes;
+  if (!descriptor.is_chebyshev()) {
+    ASSIGN_OR_RETURN(sizes, ParseLayers(file.metadata));
+  } else if (file.metadata.at("kind") == kWithVectors) {
+    return absl::InvalidArgumentError(absl::StrCat("is of kind ", kWithVectors,
+                                                   ", which has vector messages, but its descriptor is of chebyshev "
+                                                   "features, which have none; expected one of moments"));
+  }
+  SetInputs(descriptor, sizes.channels, sizes.messages, sizes.vectors, &shape);
   shape.hidden.clear();
   const std::string& hidden = file.metadata.at("hidden");
   for (const absl::string_view text : absl::StrSplit(hidden, ',', absl::SkipEmpty())) {
@@ -138,7 +158,8 @@ absl::Status ReadRange(const TensorFile& file, const NetworkShape& shape, Featur
   return absl::OkStatus();
 }
 
-// Reads the radii of the repulsion, which files of kind potential/2 have and those of potential/1 have not.
+// Reads the radii of the repulsion, which files of kind potential/2 have, those of potential/1 have not, and those of
+// potential/3 may have.
 absl::StatusOr<RepulsionRadii> ReadRepulsion(const TensorFile& file, const DescriptorOptions& descriptor) {
   RepulsionRadii radii;
   const Tensor* const inner = file.tensors.Find(kInnerName);
@@ -148,6 +169,10 @@ absl::StatusOr<RepulsionRadii> ReadRepulsion(const TensorFile& file, const Descr
     return absl::InvalidArgumentError(absl::StrCat("tensors \"", kInnerName, "\" and \"", kOuterName,
                                                    "\" in a file of kind ", PotentialSchema().kind,
                                                    ", expected them in ", kWithRepulsion));
+  }
+  if (inner == nullptr || outer == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has one of the tensors \"", kInnerName, "\" and \"", kOuterName, "\", expected both, or none"));
   }
   radii.inner = inner->ToDoubles();
   radii.outer = outer->ToDoubles();
@@ -208,12 +233,27 @@ const Schema& RepulsionSchema() {
   return schema;
 }
 
+// The schema of potentials with vector messages, which may have a repulsion.
+const Schema& VectorSchema() {
+  static const Schema& schema = *[] {
+    auto* with = new Schema(PotentialSchema());
+    with->kind = kWithVectors;
+    return with;
+  }();
+  return schema;
+}
+
 // Files of a later version get the message about the newest one that this program reads.
 const Schema& SchemaFor(const TensorFile& file) {
   const auto kind = file.metadata.find("kind");
-  const bool is_later = kind != file.metadata.end() && absl::StartsWith(kind->second, "potential/") &&
-                        kind->second != PotentialSchema().kind;
-  return is_later ? RepulsionSchema() : PotentialSchema();
+  if (kind == file.metadata.end() || !absl::StartsWith(kind->second, "potential/")) return PotentialSchema();
+  if (kind->second == PotentialSchema().kind) return PotentialSchema();
+  return kind->second == kWithRepulsion ? RepulsionSchema() : VectorSchema();
+}
+
+const Schema& SchemaFor(const Potential& potential) {
+  if (potential.shape.has_vector_messages()) return VectorSchema();
+  return potential.repulsion.empty() ? PotentialSchema() : RepulsionSchema();
 }
 
 }  // namespace
@@ -230,8 +270,9 @@ const Schema& PotentialSchema() {
       "`moments.X.product` [K, P] and `moments.X.linear` [K] (docs/methods.md). One of two layers has messages "
       "`message.X.weight` [U, K], and all of these once more for its second layer, with `second.` before their names "
       "and U in "
-      "place of M. A potential with a repulsion of pairs "
-      "has the last two tensors and is of kind potential/2, which older programs refuse: the energy is then that of "
+      "place of M. One with vector messages has `message.X.vector_weight` [V, K] as well, and is of kind potential/3, "
+      "which older programs refuse. A potential with a repulsion of pairs "
+      "has the last two tensors and is of kind potential/2, or 3 with vector messages: the energy is then that of "
       "the networks and of the repulsion.",
       {
           {"feature_mean", {DType::kF64}, {"M", "F"}, true, "dimensionless"},
@@ -260,7 +301,8 @@ const Schema& PotentialSchema() {
           {"descriptor", true, "JSON, as in the features"},
           {"channels", false, "of a many-body potential of one layer, whose descriptor is of moments"},
           {"layers", false,
-           "K,U: channels and messages of a many-body potential of two layers, in place of `channels`"},
+           "K,U: channels and messages of a many-body potential of two layers, in place of `channels`; K,U,V with "
+           "vector messages"},
           {"hidden", true, "nodes of each hidden layer, as 15,15"},
           {"activation", true, "linear, tanh, sigmoid, mtanh, twist or silu"},
           {"units", true, "Å, eV"},
@@ -286,13 +328,15 @@ std::string BiasName(const DescriptorOptions& descriptor, int species, int layer
   return LayerName(descriptor, species, layer, "bias");
 }
 
-void SetInputs(const DescriptorOptions& descriptor, int channels, int messages, NetworkShape* shape) {
+void SetInputs(const DescriptorOptions& descriptor, int channels, int messages, int vector_messages,
+               NetworkShape* shape) {
   shape->num_species = static_cast<int>(descriptor.species().size());
   shape->num_features = descriptor.num_features();
   shape->moments = MomentShape();
   if (descriptor.is_chebyshev()) return;
   shape->moments.channels = channels;
   shape->moments.messages = messages;
+  shape->moments.vector_messages = vector_messages;
   shape->moments.num_radial = descriptor.moments().num_radial;
   shape->moments.max_l = descriptor.moments().max_l;
 }
@@ -306,6 +350,11 @@ std::vector<ParameterSlice> NetworkSlices(const DescriptorOptions& descriptor, c
     slices.push_back({absl::StrCat("message.", ElementSymbol(descriptor.species()[species]), ".weight"),
                       shape.message_offset(species),
                       {shape.moments.messages, shape.moments.channels}});
+    if (shape.has_vector_messages()) {
+      slices.push_back({absl::StrCat("message.", ElementSymbol(descriptor.species()[species]), ".vector_weight"),
+                        shape.vector_offset(species),
+                        {shape.moments.vector_messages, shape.moments.channels}});
+    }
     AppendSlices(descriptor, shape.SecondLayer(), species, shape.second_layer_offset(species), "second.", &slices);
   }
   return slices;
@@ -338,10 +387,11 @@ absl::Status WritePotential(absl::string_view path, const Potential& potential) 
     tensors.Set(slice.name, potential.parameters.Slice(slice.offset, slice.shape));
   }
   Metadata metadata = potential.metadata;
-  metadata["kind"] = potential.repulsion.empty() ? PotentialSchema().kind : RepulsionSchema().kind;
+  metadata["kind"] = SchemaFor(potential).kind;
   metadata["descriptor"] = potential.descriptor.ToJson();
   if (shape.has_messages()) {
     metadata["layers"] = absl::StrCat(shape.moments.channels, ",", shape.moments.messages);
+    if (shape.has_vector_messages()) absl::StrAppend(&metadata["layers"], ",", shape.moments.vector_messages);
   } else if (shape.has_moments()) {
     metadata["channels"] = absl::StrCat(shape.moments.channels);
   }

@@ -1,4 +1,4 @@
-// Reads and writes files of kind potential/1 and potential/2: a trained potential with everything that predicting
+// Reads and writes files of kind potential/1 to potential/3: a trained potential with everything that predicting
 // needs.
 //
 // Example:
@@ -51,12 +51,14 @@ struct Potential {
 };
 
 // Of potential/1, which programs that know no repulsion read, too. A potential with a repulsion has the same tensors
-// and two more, and is of kind potential/2, so that such programs refuse it.
+// and two more, and is of kind potential/2, so that such programs refuse it. One with vector messages is of kind
+// potential/3, whether it has a repulsion or not.
 const Schema& PotentialSchema();
 
 // Sets what the descriptor decides about the shape: species and features, and with moments how many there are.
-// channels: those of a many-body potential; ignored for a Chebyshev descriptor.
-void SetInputs(const DescriptorOptions& descriptor, int channels, int messages, NetworkShape* shape);
+// channels: those of a many-body potential; ignored for a Chebyshev descriptor, as the other two are.
+void SetInputs(const DescriptorOptions& descriptor, int channels, int messages, int vector_messages,
+               NetworkShape* shape);
 
 // Return tensor names such as "network.Ti.0.weight" and "network.Ti.0.bias".
 std::string WeightName(const DescriptorOptions& descriptor, int species, int layer);

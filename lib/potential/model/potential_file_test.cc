@@ -89,6 +89,69 @@ TEST(PotentialFileTest, RepulsionHasAKindOfItsOwn) {
   EXPECT_EQ(read->parameters.ToDoubles(), written.parameters.ToDoubles());
 }
 
+Potential WithVectors() {
+  MomentOptions moments;
+  moments.species = {22, 8};
+  moments.num_radial = 2;
+  moments.max_l = 1;
+  Potential p = Example(DType::kF64);
+  p.descriptor = moments;
+  SetInputs(p.descriptor, /*channels=*/3, /*messages=*/4, /*vector_messages=*/2, &p.shape);
+  const int features = p.shape.num_features;
+  p.feature_scaling = {2, features, std::vector<double>(2 * features, 0.0), std::vector<double>(2 * features, 2.0)};
+  p.feature_range = {};
+  std::vector<double> values(p.shape.num_parameters());
+  for (size_t k = 0; k < values.size(); ++k) values[k] = static_cast<double>(k);
+  p.parameters = Tensor::Of(values);
+  return p;
+}
+
+// Programs that know no vectors read kinds potential/1 and 2, and refuse a model that has them.
+TEST(PotentialFileTest, VectorMessagesHaveAKindOfTheirOwn) {
+  Potential written = WithVectors();
+  for (const bool repels : {false, true}) {
+    if (repels) written.repulsion = {{0.5, 0.6, 0.6, 0.7}, {1.5, 1.6, 1.6, 1.7}};
+    ASSERT_TRUE(WritePotential(Temp("p.safetensors"), written).ok());
+    const TensorFile file = *ReadTensorFile(Temp("p.safetensors"));
+    EXPECT_EQ(file.metadata.at("kind"), "potential/3");
+    EXPECT_EQ(file.metadata.at("layers"), "3,4,2");
+    EXPECT_EQ(file.tensors.At("message.Ti.vector_weight").shape(), (std::vector<int64_t>{2, 3}));
+    const absl::StatusOr<Potential> read = ReadPotential(Temp("p.safetensors"));
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_TRUE(read->shape.moments == written.shape.moments);
+    EXPECT_TRUE(read->repulsion == written.repulsion);
+    EXPECT_EQ(read->parameters.ToDoubles(), written.parameters.ToDoubles());
+  }
+}
+
+TEST(PotentialFileTest, VectorMessagesThatDoNotFitAreErrors) {
+  Potential written = WithVectors();
+  written.repulsion = {{0.5, 0.6, 0.6, 0.7}, {1.5, 1.6, 1.6, 1.7}};
+  ASSERT_TRUE(WritePotential(Temp("p.safetensors"), written).ok());
+  const TensorFile whole = *ReadTensorFile(Temp("p.safetensors"));
+  const auto error = [&](const std::string& key, const std::string& value, absl::string_view without) {
+    Metadata metadata = whole.metadata;
+    metadata[key] = value;
+    if (value.empty()) metadata.erase(key);
+    NamedTensors tensors;
+    for (const auto& [name, tensor] : whole.tensors) {
+      if (name != without) tensors.Set(name, tensor);
+    }
+    EXPECT_TRUE(WriteTensorFile(Temp("broken.safetensors"), metadata, tensors).ok());
+    return ReadPotential(Temp("broken.safetensors")).status();
+  };
+  for (const char* const layers : {"3,4", "3,4,0", "3,4,x", "3,4,2,1", "3,0,2", "0,4,2"}) {
+    EXPECT_THAT(error("layers", layers, ""), ErrorNames({"broken.safetensors", layers, "64,16,16"})) << layers;
+  }
+  EXPECT_THAT(error("layers", "3,4,5", ""), ErrorNames({"broken.safetensors", "--vector_messages=5", "0 to 4"}));
+  EXPECT_THAT(error("layers", "", ""), ErrorNames({"layers", "potential/3"}));
+  EXPECT_THAT(error("kind", "potential/2", ""), ErrorNames({"3,4,2", "64,16"}));
+  EXPECT_THAT(error("channels", "3", "message.O.vector_weight"), ErrorNames({"message.O.vector_weight"}));
+  EXPECT_THAT(error("channels", "3", "repulsion_inner"), ErrorNames({"repulsion_inner", "both"}));
+  const std::string chebyshev = Example(DType::kF64).descriptor.ToJson();
+  EXPECT_THAT(error("descriptor", chebyshev, ""), ErrorNames({"potential/3", "chebyshev"}));
+}
+
 // Changes a file after it was written, tensor by tensor.
 class BrokenPotentialTest : public ::testing::Test {
  protected:
@@ -205,8 +268,8 @@ TEST_F(BrokenPotentialTest, Repulsion) {
 }
 
 TEST_F(BrokenPotentialTest, LaterVersion) {
-  file_.metadata["kind"] = "potential/3";
-  EXPECT_THAT(Error(), ErrorNames({"potential/3", "potential/2", "newer"}));
+  file_.metadata["kind"] = "potential/4";
+  EXPECT_THAT(Error(), ErrorNames({"potential/4", "potential/3", "newer"}));
 }
 
 TEST_F(BrokenPotentialTest, AnotherKind) {

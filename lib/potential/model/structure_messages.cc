@@ -28,7 +28,8 @@ std::vector<double> MessageScale(const MomentOptions& options, const NetworkShap
 template <typename T>
 StructureMessages<T>::StructureMessages(const MomentOptions& options, const NetworkShape& shape,
                                         const FeatureScaling& feature_scaling)
-    : moments_(options, shape.moments.messages, MessageScale(options, shape, feature_scaling)) {}
+    : moments_(options, shape.moments.messages, shape.moments.vector_messages,
+               MessageScale(options, shape, feature_scaling)) {}
 
 template <typename T>
 void StructureMessages<T>::Clear() {

@@ -111,6 +111,7 @@ bool HasZbl(const AtomisticTaskOptions& options) { return options.zbl.is_on(); }
 
 bool HasChannels(const AtomisticTaskOptions& options) { return options.channels > 0; }
 bool HasMessages(const AtomisticTaskOptions& options) { return options.messages > 0; }
+bool HasVectors(const AtomisticTaskOptions& options) { return options.vector_messages > 0; }
 
 }  // namespace
 
@@ -215,6 +216,12 @@ absl::Span<const Setting<AtomisticTaskOptions>> AtomisticTaskSettings() {
           "--potential=many-body.")
           .In(AtLeast(0).AtMost(128))
           .RecordedIf(HasMessages),
+      Setting<O>(
+          "vector_messages", &O::vector_messages,
+          "Vectors that each atom learns and sends besides its messages, at most as many. Each adds its component "
+          "toward the neighbor to one of the messages. With --messages, and --max_l of 1 or more.")
+          .In(AtLeast(0).AtMost(128))
+          .RecordedIf(HasVectors),
       Setting<O>::Text("hidden", GetHidden, SetHidden,
                        "Nodes of each hidden layer, separated by commas. If empty, the model is linear."),
       Setting<O>::Choice<&O::activation, &kActivationNames>(

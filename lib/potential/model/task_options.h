@@ -95,8 +95,9 @@ absl::Status CheckCompileOptions(const CompileOptions& options);
 
 struct AtomisticTaskOptions {
   // ---- the model
-  int channels = 0;  // of a many-body potential, for data whose descriptor is of moments; others have none
-  int messages = 0;  // of its second layer; 0: one layer
+  int channels = 0;         // of a many-body potential, for data whose descriptor is of moments; others have none
+  int messages = 0;         // of its second layer; 0: one layer
+  int vector_messages = 0;  // vectors besides, at most as many as messages
   std::vector<int> hidden = {15, 15};
   Activation activation = Activation::kTanh;
   FeatureScalingKind feature_scaling = FeatureScalingKind::kPooled;

@@ -63,6 +63,11 @@ absl::Status CheckFits(const Potential& from, const Potential& to) {
     return absl::InvalidArgumentError(
         absl::StrCat("it has ", from.shape.moments.messages, " messages, asked for are ", to.shape.moments.messages));
   }
+  if (from.shape.moments.vector_messages != to.shape.moments.vector_messages) {
+    return absl::InvalidArgumentError(absl::StrCat("it has ", from.shape.moments.vector_messages,
+                                                   " vector messages, asked for are ",
+                                                   to.shape.moments.vector_messages));
+  }
   if (from.shape.hidden != to.shape.hidden || from.shape.activation != to.shape.activation) {
     return absl::InvalidArgumentError(absl::StrCat(
         "its networks are ", absl::StrJoin(from.shape.hidden, ","), " ", kActivationNames.Name(from.shape.activation),

@@ -13,7 +13,7 @@ MessageSteps<T>::MessageSteps(absl::Span<const Potential> models, std::deque<Ato
   for (const Potential& model : models) {
     Member& member = members_.emplace_back();
     member.column = width_;
-    member.count = model.shape.moments.messages;
+    member.count = model.shape.moments.message_width();
     width_ += member.count;
     if (member.count > 0) member.senders = std::make_unique<AtomNetworks<T>>(model);
   }

@@ -17,6 +17,7 @@
 #include "lib/potential/model/transfer.h"
 #include "lib/potential/prediction/force_predictor.h"
 #include "lib/potential/training/force_task.h"
+#include "lib/testing/error_names.h"
 #include "lib/testing/gradient_check.h"
 
 namespace rutile {
@@ -40,10 +41,12 @@ AtomicData Read(const std::string& path, std::vector<uint8_t> species, double cu
   return *data;
 }
 
-AtomisticTaskOptions Options(double force_weight, double stress_weight, DType precision = DType::kF64) {
+AtomisticTaskOptions Options(double force_weight, double stress_weight, DType precision = DType::kF64,
+                             int vectors = 0) {
   AtomisticTaskOptions options;
   options.channels = 5;
   options.messages = 3;
+  options.vector_messages = vectors;
   options.hidden = {6};
   options.activation = Activation::kSilu;
   options.feature_scaling = FeatureScalingKind::kPerSpecies;
@@ -82,7 +85,13 @@ TEST(MessageTaskTest, GradientsAgreeWithAutogradAndFiniteDifferences) {
     SCOPED_TRACE(absl::StrFormat("force %g, stress %g", force, stress));
     ExpectGradients(data, Options(force, stress), 60, {3, 20, 41});
   }
-  AtomisticTaskOptions coupled = Options(1, 0);
+  for (const int vectors : {1, 3}) {
+    for (const auto& [force, stress] : std::vector<std::pair<double, double>>{{0, 0}, {1, 0}, {0, 10}, {2, 5}}) {
+      SCOPED_TRACE(absl::StrFormat("%d vectors, force %g, stress %g", vectors, force, stress));
+      ExpectGradients(data, Options(force, stress, DType::kF64, vectors), 60, {3, 20, 41});
+    }
+  }
+  AtomisticTaskOptions coupled = Options(1, 0, DType::kF64, 2);
   coupled.loss.kind = LossKind::kRmse;
   ExpectGradients(data, coupled, 60, {3, 20, 41});
 }
@@ -94,12 +103,15 @@ TEST(MessageTaskTest, ShapesAndBasesAgree) {
     AtomisticTaskOptions options = Options(1, 1);
     options.channels = 16 + max_l;
     options.messages = 1 + 7 * (max_l % 3);
+    options.vector_messages = max_l == 0 ? 0 : options.messages - options.messages / 3;
     ExpectGradients(Read(kTio2, {22, 8}, 2.6, 2 + max_l, max_l, basis), options, 60, {1, 30});
   }
 }
 
 TEST(MessageTaskTest, SinglePrecisionAgrees) {
-  ExpectGradients(Read(kTio2, {22, 8}), Options(1, 1, DType::kF32), 60, {3, 20, 41});
+  for (const int vectors : {0, 3}) {
+    ExpectGradients(Read(kTio2, {22, 8}), Options(1, 1, DType::kF32, vectors), 60, {3, 20, 41});
+  }
 }
 
 // An atom alone, a dimer, three in a line along an axis, two molecules out of reach of each other, a crystal of one
@@ -123,7 +135,9 @@ TEST(MessageTaskTest, AwkwardStructuresAgree) {
   }
   const std::string path = ::testing::TempDir() + "/awkward.extxyz";
   ASSERT_TRUE(WriteFileAtomically(path, text).ok());
-  ExpectGradients(Read(path, {8, 1}, 3.0, 5, 3), Options(1, 0), 6, Range(6));
+  for (const int vectors : {0, 3}) {
+    ExpectGradients(Read(path, {8, 1}, 3.0, 5, 3), Options(1, 0, DType::kF64, vectors), 6, Range(6));
+  }
 }
 
 AtomicPrediction Predict(const Potential& potential, const Structure& structure) {
@@ -143,9 +157,9 @@ AtomicPrediction Predict(const Potential& potential, const Structure& structure)
 }
 
 // A cluster of two species, and the same turned by a rotation with a reflection, moved, and in another order.
-TEST(MessageTaskTest, EnergiesAreInvariantAndForcesTurn) {
+void ExpectInvariance(int vectors) {
   const AtomicData data = Read(kTio2, {22, 8}, 3.5, 5, 3);
-  const std::unique_ptr<ForceTask> task = Make(data, Options(1, 0), 60);
+  const std::unique_ptr<ForceTask> task = Make(data, Options(1, 0, DType::kF64, vectors), 60);
   const Potential potential = task->model().WithParameters(task->InitialParameters(5));
   constexpr int kAtoms = 9;
   Structure cluster, turned;
@@ -185,17 +199,24 @@ TEST(MessageTaskTest, EnergiesAreInvariantAndForcesTurn) {
   }
 }
 
+TEST(MessageTaskTest, EnergiesAreInvariantAndForcesTurn) {
+  ExpectInvariance(0);
+  ExpectInvariance(2);
+}
+
 // A model that goes through its file predicts the same, and one that goes through other scales, too.
-TEST(MessageTaskTest, FilesAndTransfersKeepPredictions) {
+void ExpectSamePredictions(int vectors) {
   const AtomicData data = Read(kTio2, {22, 8});
-  const std::unique_ptr<ForceTask> task = Make(data, Options(1, 0), 60), other = Make(data, Options(1, 0), 200);
+  const AtomisticTaskOptions options = Options(1, 0, DType::kF64, vectors);
+  const std::unique_ptr<ForceTask> task = Make(data, options, 60), other = Make(data, options, 200);
   const Tensor parameters = task->InitialParameters(5);
   const std::string path = ::testing::TempDir() + "/messages.safetensors";
   ASSERT_TRUE(task->WriteModel(path, parameters, {}).ok());
   const absl::StatusOr<Potential> read = ReadPotential(path);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->parameters.ToDoubles(), parameters.ToDoubles());
-  EXPECT_EQ(read->shape.moments.messages, 3);
+  EXPECT_EQ(read->shape.moments, task->model().shape().moments);
+  EXPECT_EQ(read->metadata.at("kind"), vectors > 0 ? "potential/3" : "potential/1");
   const Potential target = other->model().WithParameters(other->InitialParameters(6));
   ASSERT_NE(target.feature_scaling.scale, read->feature_scaling.scale);
   const absl::StatusOr<Transfer> transfer = TransferParameters(*read, target);
@@ -213,6 +234,25 @@ TEST(MessageTaskTest, FilesAndTransfersKeepPredictions) {
   b.Predict(geometry, {true, true, true}, true, &after);
   EXPECT_NEAR(before.energy, after.energy, 1e-9 * std::abs(before.energy));
   for (size_t c = 0; c < before.force.size(); ++c) EXPECT_NEAR(before.force[c], after.force[c], 1e-9);
+}
+
+TEST(MessageTaskTest, FilesAndTransfersKeepPredictions) {
+  ExpectSamePredictions(0);
+  ExpectSamePredictions(2);
+}
+
+TEST(MessageTaskTest, VectorsNeedMessagesAndMomentsThatTurn) {
+  const AtomicData data = Read(kTio2, {22, 8}), without = Read(kTio2, {22, 8}, 3.2, 4, 0);
+  AtomisticTaskOptions options = Options(1, 0, DType::kF64, 4);
+  const auto refused = [&](const AtomicData& of, const std::vector<std::string>& facts) {
+    EXPECT_THAT(ForceTask::Create(of, options, Range(60)).status(),
+                ErrorNames(absl::StatusCode::kInvalidArgument, facts));
+  };
+  refused(data, {"--vector_messages=4", "0 to 3", "--messages=3"});
+  options.messages = 0;
+  refused(data, {"--vector_messages=4", "--messages=0"});
+  options.messages = 4;
+  refused(without, {"--vector_messages=4", "--max_l=0"});
 }
 
 }  // namespace

@@ -84,6 +84,36 @@ succeeds $tracin --train="$tio2" --test="$tio2" --test_indices=3 --top_k=2 --out
   two/checkpoints/*.safetensors
 refuses '--messages' $train --species=Ti,O --messages=4 --output_dir=x "$tio2"
 
+# With vectors among the messages.
+vectors="$two --vector_messages=2"
+run vectors $vectors --max_epochs=2 "$tio2"
+expect_line '"vector_messages": "2"' vectors/config.json
+run vectors_threads $vectors --max_epochs=2 --threads=2 "$tio2"
+equal vectors/last.safetensors vectors_threads/last.safetensors
+run vectors_none $vectors --max_epochs=2 --compile_mode=none "$tio2"
+$diff --rtol=1e-7 --atol=1e-9 vectors/last.safetensors vectors_none/last.safetensors > differences ||
+  fail "vectors by LibTorch: $(cat differences)"
+run vectors_part $vectors --max_epochs=1 "$tio2"
+run vectors_part $vectors --max_epochs=2 --resume "$tio2"
+equal vectors/last.safetensors vectors_part/last.safetensors
+refuses 'made for another model' \
+  $train --channels=6 --hidden=5 $small $two --vector_messages=1 --max_epochs=3 --resume \
+  --output_dir=vectors_part "$tio2"
+$evaluate vectors/last.safetensors "$tio2" > before.tsv 2> log || fail "evaluate of vectors: $(cat log)"
+run vectors_moved $two --max_epochs=1 --learning_rate=1e-30 --init_from=vectors/last.safetensors --test_fraction=0.1 \
+  "$tio2"
+$evaluate vectors_moved/last.safetensors "$tio2" > after.tsv 2> log || fail "evaluate of vectors: $(cat log)"
+diff before.tsv after.tsv > lines || fail "--init_from changes predictions with vectors: $(cat lines)"
+run vectors_stress $vectors --max_epochs=1 --stress_weight=1 "$tio2"
+succeeds $tracin --train="$tio2" --test="$tio2" --test_indices=3 --top_k=2 --output=vectors.influence \
+  vectors/checkpoints/*.safetensors
+refuses 'vector_messages=2' $train $two --init_from=vectors/last.safetensors --vector_messages=3 --output_dir=x "$tio2"
+refuses 'vector_messages=4.*0 to 3' $train $two --vector_messages=4 --output_dir=x "$tio2"
+refuses 'messages=0' $train $moments --vector_messages=4 --output_dir=x "$tio2"
+refuses 'max_l=0' $train --potential=many-body --species=Ti,O --messages=3 --vector_messages=2 --max_l=0 \
+  --output_dir=x "$tio2"
+refuses 'vector_messages' $train --species=Ti,O --vector_messages=4 --output_dir=x "$tio2"
+
 # A committee, and influence.
 run committee $moments --committee=2 --max_epochs=1 "$tio2"
 $evaluate 'committee/member-*/best.safetensors' "$tio2" > committee.tsv 2> log || fail "committee: $(cat log)"

@@ -191,7 +191,7 @@ class Assembly {
   }
 
   absl::Status ChooseShape() {
-    SetInputs(potential_.descriptor, /*channels=*/0, /*messages=*/0, &potential_.shape);
+    SetInputs(potential_.descriptor, /*channels=*/0, /*messages=*/0, /*vector_messages=*/0, &potential_.shape);
     NetworkShape& shape = potential_.shape;
     shape.hidden.assign(first_.nodes.begin() + 1, first_.nodes.end() - 1);
     const absl::Status valid = shape.Validate();

@@ -131,7 +131,8 @@ ReferencePrediction PredictWithMessages(const MomentOptions& options, const Netw
   const at::Tensor strain = at::zeros({num_structures, 3, 3}, at::kDouble).requires_grad_(forces);
   const Edges edges = FindEdges(options, batch, position, strain);
   const at::Tensor r = edges.vector.square().sum(1).sqrt();
-  const at::Tensor phi = Radial(options, r), y = Harmonics(options.max_l, edges.vector / r.unsqueeze(1));
+  const at::Tensor unit = edges.vector / r.unsqueeze(1);
+  const at::Tensor phi = Radial(options, r), y = Harmonics(options.max_l, unit);
   const int64_t radial = options.num_radial, harmonics = options.num_harmonics(), f = shape.num_features;
   const at::Tensor functions = phi.unsqueeze(2) * y.unsqueeze(1);  // [P, N, H]
 
@@ -156,10 +157,17 @@ ReferencePrediction PredictWithMessages(const MomentOptions& options, const Netw
     return with_none.index_select(0, places.view({-1})).view({num_atoms, places.size(1), of_pairs.size(1)});
   };
   const at::Tensor weights = by_atom((scale * functions).view({-1, radial * harmonics}));  // [A, n, N H]
-  const auto sums = [&](const at::Tensor& u) {
-    const at::Tensor sent = by_atom(u.cpu().to(at::kDouble).index_select(0, edges.j));  // [A, n, messages]
-    return at::bmm(sent.transpose(1, 2), weights)
-        .view({num_atoms, shape.moments.messages * radial * harmonics})
+  const int64_t messages = shape.moments.messages, vectors = shape.moments.vector_messages;
+  const auto sums = [&](const at::Tensor& sent) {
+    const at::Tensor of_pairs = sent.cpu().to(at::kDouble).index_select(0, edges.j);
+    at::Tensor received = of_pairs.narrow(1, 0, messages);
+    if (vectors > 0) {
+      const at::Tensor w = of_pairs.narrow(1, messages, 3 * vectors).view({-1, 3, vectors});
+      const at::Tensor along = (w * unit.unsqueeze(2)).sum(1);
+      received = received + at::constant_pad_nd(along, {0, messages - vectors});
+    }
+    return at::bmm(by_atom(received).transpose(1, 2), weights)  // of [A, n, messages]
+        .view({num_atoms, messages * radial * harmonics})
         .to(parameters.device())
         .to(parameters.scalar_type());
   };
