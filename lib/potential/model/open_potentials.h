@@ -21,7 +21,7 @@ struct OpenedPotentials {
   std::vector<std::string> names;  // of each potential: its path, or those of its species separated by commas
 };
 
-// Each path is a file of kind potential/1 or 2 or mace/1, which is a potential, or a network of aenet (aenet_file.h,
+// Each path is a file of kind potential/1 to 3 or mace/1, which is a potential, or a network of aenet (aenet_file.h,
 // told by its bytes). Networks of aenet that follow each other make a potential as soon as each species of the first
 // has one; then the next potential begins. NOT_FOUND, or INVALID_ARGUMENT: the errors of ReadPotential, DecodeMace,
 // ParseAenet and FromAenet, and a species that is missing, or there twice.
