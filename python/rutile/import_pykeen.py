@@ -18,6 +18,7 @@ so that it gives heads the scores that PyKEEN gives them; make triples with feat
 """
 
 import argparse
+import csv
 import gzip
 import hashlib
 import json
@@ -25,6 +26,7 @@ import os
 import shlex
 import struct
 import sys
+import zlib
 
 from rutile.tensors import read_tensors
 
@@ -64,7 +66,9 @@ def load(path):
         loaded = loaded["model_state_dict"]  # a checkpoint of PyKEEN
     if not isinstance(loaded, dict) or not all(hasattr(value, "numpy") for value in loaded.values()):
         raise Refused("it is no state dictionary, but a %s" % type(loaded).__name__)
-    return {name: tensor.detach().numpy() for name, tensor in loaded.items()}
+    # numpy has no bfloat16.
+    return {name: (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).detach().numpy()
+            for name, tensor in loaded.items()}
 
 
 class State:
@@ -265,16 +269,19 @@ def read_names(path):
     with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8", newline="\n") as file:
         lines = [line.rstrip("\r\n") for line in file]
     lines = [(number, line.split("\t")) for number, line in enumerate(lines, 1) if line]
+    header = None
     if lines and sorted(lines[0][1]) == ["id", "label"]:
-        lines = lines[1:]
+        header = lines[0][1]
+        # pandas, by which PyKEEN writes a header, puts names with quotes in quotes.
+        lines = [(number, next(csv.reader(["\t".join(fields)], delimiter="\t"))) for number, fields in lines[1:]]
     for number, fields in lines:
         if len(fields) != 2 or not fields[0] or not fields[1]:
             raise Refused("%s:%d: has %d columns, expected an id and a name with a tab between them" % (path, number, len(fields)))
     is_ids = [sorted(fields[c] for _, fields in lines) == sorted(str(i) for i in range(len(lines))) for c in (0, 1)]
     if not lines or not any(is_ids):
         raise Refused("%s: expected a column of ids, each of 0 .. n - 1 once, and a column of names" % path)
-    # If both are, PyKEEN's order decides: id, then label.
-    at = 0 if is_ids[0] else 1
+    # If both are, the header decides, and without one PyKEEN's order: id, then label.
+    at = header.index("id") if header and all(is_ids) else 0 if is_ids[0] else 1
     names = [None] * len(lines)
     for _, fields in lines:
         names[int(fields[at])] = fields[1 - at]
@@ -358,7 +365,7 @@ def main(arguments):
             if os.path.exists(given.output) and os.path.exists(path) and os.path.samefile(path, given.output):
                 raise Refused("%s: the file would take the place of its input; name another" % given.output)
         write_model(given, arguments)
-    except (OSError, EOFError, UnicodeDecodeError, Refused) as error:
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error, Refused) as error:
         print("import_pykeen: %s" % error, file=sys.stderr)
         return 1
     return 0

@@ -89,7 +89,7 @@ inline bool IsOverEntities(KgeInfluenceLoss loss, KgeQuantity quantity) {
 // True if bf16 rounds any product. For DistMult and ComplEx with kTriple it does not: a gradient is a few embedding
 // rows, which stay in fp32.
 inline bool HasRoundedProducts(KgeModel model, KgeInfluenceLoss loss) {
-  return model == KgeModel::kConvE || IsOverEntities(loss);
+  return model == KgeModel::kConvE || model == KgeModel::kTucker || IsOverEntities(loss);
 }
 
 // Returns INVALID_ARGUMENT for a model whose gradients have no factors here: those whose scores are distances.

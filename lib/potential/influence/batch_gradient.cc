@@ -12,6 +12,9 @@
 namespace rutile {
 namespace {
 
+// Structures whose gradients are made before they are added up.
+constexpr int64_t kChunk = 64;
+
 // Weights of 1 for the terms of the loss, so that rows are of sums of losses.
 TermWeights UnitWeights(const LossOptions& loss) {
   return {loss.energy_weight > 0 ? 1.0 : 0.0, loss.force_weight > 0 ? 1.0 : 0.0, loss.stress_weight > 0 ? 1.0 : 0.0};
@@ -58,6 +61,17 @@ absl::Status BatchGradients::OfStructure(const AtomicData& data, int64_t s, Work
 
 absl::Status BatchGradients::Compute(const AtomicData& data, absl::Span<const int64_t> examples,
                                      absl::Span<const double> parameters, BatchGradient* batch) {
+  return ComputeBatch(data, examples, parameters, /*keep_structures=*/true, batch);
+}
+
+absl::Status BatchGradients::ComputeSums(const AtomicData& data, absl::Span<const int64_t> examples,
+                                         absl::Span<const double> parameters, BatchGradient* batch) {
+  return ComputeBatch(data, examples, parameters, /*keep_structures=*/false, batch);
+}
+
+absl::Status BatchGradients::ComputeBatch(const AtomicData& data, absl::Span<const int64_t> examples,
+                                          absl::Span<const double> parameters, bool keep_structures,
+                                          BatchGradient* batch) {
   CHECK_EQ(static_cast<int64_t>(parameters.size()), num_parameters_);
   for (const auto& worker : workers_) {
     worker->formulas.parameters.assign(parameters.begin(), parameters.end());
@@ -65,27 +79,31 @@ absl::Status BatchGradients::Compute(const AtomicData& data, absl::Span<const in
   }
   const auto b = static_cast<int64_t>(examples.size());
   batch->terms.assign(b, StructureTerms());
-  batch->by_structure.resize(b);
-  std::vector<absl::Status> status(b);
-  pool_.For(b, 1, [&](int64_t begin, int64_t end, int index) {
-    for (int64_t k = begin; k < end; ++k) {
-      status[k] = OfStructure(data, examples[k], workers_[index].get(), &batch->terms[k], &batch->by_structure[k]);
-    }
-  });
-  for (const absl::Status& each : status) RETURN_IF_ERROR(each);
-
+  batch->by_structure.assign(keep_structures ? b : std::min(b, kChunk), {});
   batch->total = StructureTerms();
   batch->by_term.assign(terms_.size(), std::vector<double>(num_parameters_, 0.0));
-  for (int64_t k = 0; k < b; ++k) {
-    for (int t = 0; t < BatchGradient::kTerms; ++t) {
-      batch->total.sum[t] += batch->terms[k].sum[t];
-      batch->total.count[t] += batch->terms[k].count[t];
-    }
-    for (size_t t = 0; t < terms_.size(); ++t) {
-      const double* const from = batch->by_structure[k].data() + t * num_parameters_;
-      for (int64_t p = 0; p < num_parameters_; ++p) batch->by_term[t][p] += from[p];
+  std::vector<absl::Status> status(b);
+  for (int64_t first = 0; first < b; first += kChunk) {
+    const int64_t count = std::min(kChunk, b - first), place = keep_structures ? first : 0;
+    pool_.For(count, 1, [&](int64_t begin, int64_t end, int index) {
+      for (int64_t k = begin; k < end; ++k) {
+        status[first + k] = OfStructure(data, examples[first + k], workers_[index].get(), &batch->terms[first + k],
+                                        &batch->by_structure[place + k]);
+      }
+    });
+    for (int64_t k = 0; k < count; ++k) {
+      RETURN_IF_ERROR(status[first + k]);
+      for (int t = 0; t < BatchGradient::kTerms; ++t) {
+        batch->total.sum[t] += batch->terms[first + k].sum[t];
+        batch->total.count[t] += batch->terms[first + k].count[t];
+      }
+      for (size_t t = 0; t < terms_.size(); ++t) {
+        const double* const from = batch->by_structure[place + k].data() + t * num_parameters_;
+        for (int64_t p = 0; p < num_parameters_; ++p) batch->by_term[t][p] += from[p];
+      }
     }
   }
+  if (!keep_structures) batch->by_structure.clear();
   TermSums sums(static_cast<int>(terms_.size()));
   for (size_t t = 0; t < terms_.size(); ++t) {
     sums.sum[t] = batch->total.sum[terms_[t]];
@@ -104,6 +122,18 @@ absl::Status BatchGradients::Compute(const AtomicData& data, absl::Span<const in
     AddTo(batch->by_term[t], slope, batch->gradient.data());
   }
   return absl::OkStatus();
+}
+
+void BatchGradients::AddWithSlopesOf(const BatchGradient& at, const BatchGradient& moved, double factor,
+                                     double* sum) const {
+  for (size_t t = 0; t < terms_.size(); ++t) AddTo(moved.by_term[t], factor * at.slope[terms_[t]], sum);
+}
+
+void BatchGradients::AddChangeOfSlopes(const BatchGradient& at, absl::Span<const double> u, double* sum) const {
+  for (size_t t = 0; t < terms_.size(); ++t) {
+    const double along = std::inner_product(u.begin(), u.end(), at.by_term[t].begin(), 0.0);
+    AddTo(at.by_term[t], at.slope_by_sum[terms_[t]] * along, sum);
+  }
 }
 
 std::vector<double> BatchGradients::ByWeights(const BatchGradient& batch, absl::Span<const double> u) const {

@@ -40,6 +40,15 @@ class BatchGradients {
   // Computes the batch `examples` of `data` at these parameters [P]. Returns the errors of GradientRows::Compute.
   absl::Status Compute(const AtomicData& data, absl::Span<const int64_t> examples, absl::Span<const double> parameters,
                        BatchGradient* batch);
+  // The same without by_structure, which takes the memory of [B, terms, P].
+  absl::Status ComputeSums(const AtomicData& data, absl::Span<const int64_t> examples,
+                           absl::Span<const double> parameters, BatchGradient* batch);
+
+  // Adds factor times the gradient of `moved`, but with the slopes of `at`, to sum [P].
+  void AddWithSlopesOf(const BatchGradient& at, const BatchGradient& moved, double factor, double* sum) const;
+  // Adds to sum [P] what the change of the slopes along u [P], by that of the sums, adds to the Hessian's product with
+  // u.
+  void AddChangeOfSlopes(const BatchGradient& at, absl::Span<const double> u, double* sum) const;
 
   // Returns u d gradient / d weight of each structure [B]; its weight multiplies its sums and its counts. u: [P].
   std::vector<double> ByWeights(const BatchGradient& batch, absl::Span<const double> u) const;
@@ -53,6 +62,8 @@ class BatchGradients {
     std::vector<double> slopes;
   };
 
+  absl::Status ComputeBatch(const AtomicData& data, absl::Span<const int64_t> examples,
+                            absl::Span<const double> parameters, bool keep_structures, BatchGradient* batch);
   absl::Status OfStructure(const AtomicData& data, int64_t s, Worker* worker, StructureTerms* terms,
                            std::vector<double>* gradients) const;
 

@@ -110,6 +110,57 @@ TEST_F(BatchGradientTest, ByWeightsIsTheDerivativeByEachWeight) {
   }
 }
 
+// A difference of sums at constant slopes, and how slopes change, are the change of the whole gradient, also where the
+// errors of a batch are so small that their root bends within the difference.
+TEST_F(BatchGradientTest, HessianProductsOfSumsAndSlopes) {
+  for (const LossOptions& loss : Losses()) {
+    BatchGradients gradients(potential_, loss, AngularMethod::kMoments, 1);
+    BatchGradient batch, moved;
+    ASSERT_TRUE(gradients.Compute(data_, kBatch, parameters_, &batch).ok());
+    const size_t size = parameters_.size();
+    std::vector<double> u(size), product(size, 0.0), expected(size, 0.0);
+    for (size_t p = 0; p < size; ++p) u[p] = std::cos(2.0 * p);
+    constexpr double kStep = 1e-5;
+    for (const double side : {kStep, -kStep}) {
+      std::vector<double> at = parameters_;
+      for (size_t p = 0; p < size; ++p) at[p] += side * u[p];
+      ASSERT_TRUE(gradients.ComputeSums(data_, kBatch, at, &moved).ok());
+      EXPECT_TRUE(moved.by_structure.empty());
+      gradients.AddWithSlopesOf(batch, moved, 1 / (2 * side), product.data());
+      for (size_t p = 0; p < size; ++p) expected[p] += moved.gradient[p] / (2 * side);
+    }
+    gradients.AddChangeOfSlopes(batch, u, product.data());
+    EXPECT_LT(RelativeDifference(product, expected), 1e-6) << static_cast<int>(loss.kind) << " " << loss.force_weight;
+  }
+}
+
+// One structure's energy under the root of a mean: |e|, whose second derivative is that of the energy with a sign.
+TEST_F(BatchGradientTest, ALinearModelUnderARootHasNoCurvature) {
+  const Potential linear = AwkwardPotential({}, Activation::kLinear);
+  const std::vector<double> parameters = linear.parameters.ToDoubles();
+  const size_t size = parameters.size();
+  BatchGradients gradients(linear, LossOf(LossKind::kRmse, 0, 0), AngularMethod::kMoments, 1);
+  BatchGradient batch, moved;
+  ASSERT_TRUE(gradients.Compute(data_, {7}, parameters, &batch).ok());
+  std::vector<double> u = batch.gradient, product(size, 0.0);
+  // Steps of the size of the error itself: a difference of the gradient would be far off.
+  double square = 0;
+  for (const double each : u) square += each * each;
+  const double step = 2 * batch.total.sum[0] / square;
+  for (const double side : {step, -step}) {
+    std::vector<double> at = parameters;
+    for (size_t p = 0; p < size; ++p) at[p] += side * u[p];
+    ASSERT_TRUE(gradients.ComputeSums(data_, {7}, at, &moved).ok());
+    gradients.AddWithSlopesOf(batch, moved, 1 / (2 * side), product.data());
+  }
+  double with_sums = 0, left = 0;
+  for (const double each : product) with_sums += each * each;
+  gradients.AddChangeOfSlopes(batch, u, product.data());
+  for (const double each : product) left += each * each;
+  EXPECT_GT(with_sums, 0);
+  EXPECT_LT(std::sqrt(left), 1e-9 * std::sqrt(with_sums));
+}
+
 TEST_F(BatchGradientTest, DoesNotDependOnThreadsNorOnWhatCameBefore) {
   const LossOptions loss = LossOf(LossKind::kMse, 0.2, 0.1);
   BatchGradients one(potential_, loss, AngularMethod::kMoments, 1), two(potential_, loss, AngularMethod::kMoments, 2);

@@ -18,6 +18,8 @@ namespace {
 
 // Rows that are made before they are added to the matrix, at least.
 constexpr int64_t kTileRows = 1024;
+// Structures whose gradients by term are made before they are added up, where rows are kept.
+constexpr size_t kCoupledStructures = 64;
 // Rows of the matrix that one thread updates at a time.
 constexpr int64_t kMatrixRows = 128;
 
@@ -46,7 +48,8 @@ class Sums {
       int64_t rows = 0;
       size_t end = first;
       std::vector<int64_t> offset;
-      while (end < examples.size() && (rows == 0 || rows < kTileRows)) {
+      const size_t most = keeps_rows_ && is_coupled() ? kCoupledStructures : examples.size();
+      while (end < examples.size() && end - first < most && (rows == 0 || rows < kTileRows)) {
         offset.push_back(rows);
         rows += RowsOf(examples[end++]);
       }

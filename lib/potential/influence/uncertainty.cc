@@ -7,8 +7,8 @@
 namespace rutile {
 namespace {
 
-// Rows that are solved at once: enough for products of matrices, in a few MB.
-constexpr int64_t kTileRows = 256;
+// Rows that are solved at once: enough for products of matrices, in 16 MB where they are long.
+int64_t TileRows(int64_t size) { return std::clamp<int64_t>((int64_t{1} << 21) / size, 8, 256); }
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
@@ -52,7 +52,7 @@ void UncertaintyPredictor::Predict(const StructureGeometry& geometry, const Unce
   for (int64_t i = 0; options.atoms && i < atoms; ++i) {
     gradients_.AtomGradient(i, absl::MakeSpan(gradient_));
     AddRow();
-    if (i + 1 == atoms || static_cast<int64_t>(rows_.size()) >= kTileRows * size_) {
+    if (i + 1 == atoms || static_cast<int64_t>(rows_.size()) >= TileRows(size_) * size_) {
       TakeDeviations(curvature_.energy_scale, &result->atom_energy);
     }
   }
@@ -68,7 +68,7 @@ void UncertaintyPredictor::Predict(const StructureGeometry& geometry, const Unce
     gradients_.Gradient(one, absl::MakeSpan(gradient_));
     slopes_[c] = 0;
     AddRow();
-    if (c + options.force_stride >= 3 * atoms || static_cast<int64_t>(rows_.size()) >= kTileRows * size_) {
+    if (c + options.force_stride >= 3 * atoms || static_cast<int64_t>(rows_.size()) >= TileRows(size_) * size_) {
       TakeDeviations(curvature_.force_scale, &found);
     }
   }

@@ -18,8 +18,8 @@
 namespace rutile {
 namespace {
 
-// Length of the central difference's step, relative to that of the parameters. Truncation grows with its square, and
-// rounding, 1e-16 over it, falls; in fp64 both are near 1e-10 here.
+// The largest change of a parameter in a central difference, relative to the root mean square of all. Truncation grows
+// with its square, and rounding, 1e-16 over it, falls; in fp64 both are near 1e-10 of sums of losses, which are smooth.
 constexpr double kDifference = 1e-5;
 constexpr int64_t kTile = 256;
 
@@ -108,6 +108,10 @@ class UnrolledProducts : public GradientProducts {
   // FAILED_PRECONDITION unless the step from `before`, taken again to `taken`, is that of the run, to `recorded`.
   absl::Status CheckStep(const UnrolledStep& step, const OptimizerState& before, const OptimizerState& taken,
                          const OptimizerState& recorded) {
+    if (!std::isfinite(Distance(taken.parameters, recorded.parameters) + Distance(taken.m, recorded.m))) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(step.name, ": its step, taken again from the checkpoint before, is not finite"));
+    }
     const double moved = Distance(recorded.parameters, before.parameters);
     const double off =
         std::max(0.0, Distance(taken.parameters, recorded.parameters) - run_.rounding * Length(recorded.parameters));
@@ -123,19 +127,22 @@ class UnrolledProducts : public GradientProducts {
                      "that is not unrolled"));
   }
 
-  // Adds H u to `sum`, H of the batch's loss at `parameters`.
+  // Adds H u to `sum`, H of the loss of batch_, which is that of the step at `parameters`.
   absl::Status AddHessianProduct(const UnrolledStep& step, const std::vector<double>& parameters,
                                  const std::vector<double>& u, std::vector<double>* sum) {
-    const double length = Length(u);
-    if (length == 0) return absl::OkStatus();
-    const double size = Length(parameters);
-    const double h = kDifference * (size > 0 ? size : 1) / length;
+    double largest = 0;
+    for (const double each : u) largest = std::max(largest, std::abs(each));
+    if (largest == 0) return absl::OkStatus();
+    const double size = Length(parameters) / std::sqrt(static_cast<double>(parameters.size()));
+    const double h = kDifference * (size > 0 ? size : 1) / largest;
     std::vector<double> moved = parameters;
     for (const double side : {h, -h}) {
       for (size_t p = 0; p < moved.size(); ++p) moved[p] = parameters[p] + side * u[p];
-      RETURN_IF_ERROR(batches_.Compute(train_, step.examples, moved, &moved_batch_));
-      for (size_t p = 0; p < moved.size(); ++p) (*sum)[p] += moved_batch_.gradient[p] / (2 * side);
+      RETURN_IF_ERROR(batches_.ComputeSums(train_, step.examples, moved, &moved_batch_));
+      batches_.AddWithSlopesOf(batch_, moved_batch_, 1 / (2 * side), sum->data());
     }
+    // The root of a small sum is too crooked for a difference: how its slope changes is known in closed form.
+    batches_.AddChangeOfSlopes(batch_, u, sum->data());
     return absl::OkStatus();
   }
 

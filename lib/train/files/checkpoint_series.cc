@@ -159,6 +159,10 @@ absl::StatusOr<CheckpointSummary> ReadCheckpointSummary(absl::string_view path) 
   summary.seed = file.tensors.At("seed").values<uint64_t>()[0];
   summary.epoch = file.tensors.At("epoch").values<int64_t>()[0];
   summary.step = file.tensors.At("step").values<int64_t>()[0];
+  summary.batch = file.tensors.At("batch").values<int64_t>()[0];
+  const Tensor* const own = file.tensors.Find("optimizer.step");
+  const bool counts = own != nullptr && own->dtype() == DType::kI64 && own->num_elements() == 1;
+  summary.optimizer_step = counts ? own->values<int64_t>()[0] : summary.step;
   summary.learning_rate = file.tensors.At("learning_rate").values<double>()[0];
   const Tensor* const rate_sum = file.tensors.Find("rate_sum");
   summary.rate_sum = rate_sum == nullptr ? std::numeric_limits<double>::quiet_NaN() : rate_sum->ToDoubles()[0];

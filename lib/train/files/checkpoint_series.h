@@ -24,8 +24,11 @@ struct CheckpointSummary {
   uint64_t seed = 0;
   int64_t epoch = 0;  // completed epochs
   int64_t step = 0;
-  double learning_rate = 0;                   // of the last step; 0 before the first
-  double rate_sum = 0;                        // of all steps; NaN: the file does not say
+  int64_t batch = 0;  // done of the epoch after these; 0 at the end of one
+  int64_t optimizer_step =
+      0;                     // by the optimizer's own count, which begins again with its memory; `step` if it has none
+  double learning_rate = 0;  // of the last step; 0 before the first
+  double rate_sum = 0;       // of all steps; NaN: the file does not say
   std::vector<double> loss_weight;            // [T] d loss / d sum[t]; zeros before the end of the first epoch
   std::vector<double> loss_count;             // [T] values in those sums; empty: the file does not say
   uint64_t data = 0;                          // Fingerprint of the split

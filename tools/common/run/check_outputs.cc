@@ -56,6 +56,11 @@ bool IsSameOutput(const std::string& a, const std::string& b) {
   return !whole.empty() && whole == WholePath(b);
 }
 
+// True for flags whose values are globs of names, not of files.
+bool HoldsNames(absl::string_view flag) {
+  return flag == "config_type" || flag == "params" || flag == "exclude_params" || flag == "last_layer_names";
+}
+
 // Returns the files that are read, each after the flag that names it ("" for an argument).
 std::vector<std::pair<std::string, std::string>> InputsOf(absl::Span<const std::pair<std::string, std::string>> flags,
                                                           absl::Span<const std::string> args) {
@@ -68,7 +73,10 @@ std::vector<std::pair<std::string, std::string>> InputsOf(absl::Span<const std::
   };
   for (const std::string& argument : args) add("", argument);
   for (const auto& [flag, value] : flags) {
-    if (!IsOutputFlag(flag) && !absl::EndsWith(flag, "_dir")) add(flag, value);
+    // A folder that a flag names, such as a run, may hold outputs of earlier calls.
+    struct stat info;
+    const bool folder = ::stat(value.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+    if (!IsOutputFlag(flag) && !absl::EndsWith(flag, "_dir") && !HoldsNames(flag) && !folder) add(flag, value);
   }
   return inputs;
 }

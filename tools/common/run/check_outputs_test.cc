@@ -110,6 +110,8 @@ TEST_F(CheckOutputsTest, NamesTheFlagOfTheInput) {
   EXPECT_THAT(Message({{"output_model", input_}, {"test_data", Path("inp*")}}, {}),
               AllOf(HasSubstr("--output_model="), HasSubstr("--test_data")));
   EXPECT_EQ(Message({{"output", input_}, {"output_dir", ::testing::TempDir()}}, {}), "") << "a directory is no input";
+  EXPECT_EQ(Message({{"output", input_}, {"predictions", ::testing::TempDir()}}, {}), "") << "nor of a flag";
+  EXPECT_EQ(Message({{"output", input_}, {"config_type", Path("inp*")}}, {}), "") << "globs of names are no files";
 }
 
 }  // namespace

@@ -5,7 +5,7 @@ evaluate=$PWD/tools/evaluate/evaluate
 featurize=$PWD/tools/featurize/featurize
 train="$PWD/tools/train/train --preset=aenet"
 tracin=$PWD/tools/tracin/tracin
-read_aenet="python3 $PWD/tools/evaluate/read_aenet.py"
+read_aenet="python3 $PWD/tools/evaluate/tests/read_aenet.py"
 tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
 . tools/common/tool_test.sh
 cd "$TEST_TMPDIR" || exit 1

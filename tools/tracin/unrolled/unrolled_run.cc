@@ -81,12 +81,12 @@ UnrolledUpdate UpdateOf(const CheckpointSummary& checkpoint) {
   const Config& config = checkpoint.config;
   const std::string optimizer = TextOf(config, "optimizer", "?");
   const double rate = checkpoint.learning_rate, decay = NumberOf(config, "weight_decay", 0);
-  const auto steps = static_cast<double>(checkpoint.step);
+  const auto steps = static_cast<double>(checkpoint.optimizer_step);
   if (optimizer == "sgd") {
     SgdStep sgd;
     sgd.l2 = decay;
     sgd.momentum = NumberOf(config, "momentum", 0);
-    sgd.gain = checkpoint.step == 1 ? 1 : 1 - NumberOf(config, "dampening", 0);
+    sgd.gain = checkpoint.optimizer_step == 1 ? 1 : 1 - NumberOf(config, "dampening", 0);
     sgd.nesterov = TextOf(config, "nesterov", "false") == "true";
     sgd.learning_rate = rate;
     return sgd;
@@ -110,18 +110,19 @@ class Batches {
         shuffle_(TextOf(checkpoint.config, "shuffle", "true") == "true"),
         size_(static_cast<int64_t>(NumberOf(checkpoint.config, "batch_size", 1))),
         together_(static_cast<int64_t>(NumberOf(checkpoint.config, "accumulate_grad_batches", 1))),
-        examples_(examples.begin(), examples.end()) {
+        examples_(examples.begin(), examples.end()) {}
+
+  // Returns the examples of the step that ended at this checkpoint: those of all batches that it accumulated. Empty if
+  // the checkpoint says what cannot be.
+  std::vector<int64_t> OfStep(const CheckpointSummary& after) {
     const auto n = static_cast<int64_t>(examples_.size());
     const int64_t batches = (n + size_ - 1) / size_;
-    steps_per_epoch_ = (batches + together_ - 1) / together_;
-  }
-
-  // Returns the examples of a step, from 1: those of all batches that it accumulates.
-  std::vector<int64_t> OfStep(int64_t step) {
-    const int64_t epoch = (step - 1) / steps_per_epoch_, n = static_cast<int64_t>(examples_.size());
+    const int64_t epoch = after.batch == 0 ? after.epoch - 1 : after.epoch;
+    const int64_t done = after.batch == 0 ? batches : after.batch;
+    if (epoch < 0 || done < 1 || done > batches) return {};
     if (shuffle_ && epoch != epoch_) order_ = RandomPermutation(n, RandomStream(seed_, "shuffle", epoch));
     epoch_ = epoch;
-    const int64_t begin = (step - 1) % steps_per_epoch_ * together_ * size_;
+    const int64_t begin = (done - 1) / together_ * together_ * size_;
     std::vector<int64_t> batch;
     for (int64_t k = begin; k < std::min(n, begin + together_ * size_); ++k) {
       batch.push_back(examples_[shuffle_ ? order_[k] : k]);
@@ -134,7 +135,7 @@ class Batches {
   const bool shuffle_;
   const int64_t size_, together_;
   const std::vector<int64_t> examples_;
-  int64_t steps_per_epoch_ = 1, epoch_ = -1;
+  int64_t epoch_ = -1;
   std::vector<int64_t> order_;  // of epoch_
 };
 
@@ -191,7 +192,7 @@ UnrolledRun UnrolledRunOf(std::vector<CheckpointSummary> checkpoints, std::vecto
   const bool from_seed = BeginsWithSeed(checkpoints);
   Batches batches(checkpoints[0], examples);
   for (size_t c = from_seed ? 0 : 1; c < checkpoints.size(); ++c) {
-    run.steps.push_back({batches.OfStep(checkpoints[c].step), UpdateOf(checkpoints[c]), checkpoints[c].path});
+    run.steps.push_back({batches.OfStep(checkpoints[c]), UpdateOf(checkpoints[c]), checkpoints[c].path});
   }
   if (checkpoints[0].dtype == DType::kF64) {
     run.tolerance = 1e-5;
