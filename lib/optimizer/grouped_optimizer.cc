@@ -90,6 +90,13 @@ void GroupedOptimizer::StepPart(int64_t begin, const Tensor& gradient, double sc
   for (const Group& group : moving_) group.optimizer->StepPart(begin, gradient, scale, parameters);
 }
 
+int64_t GroupedOptimizer::PartEnd(int64_t position) const {
+  // A row is of one group, and the others' ranges have none there.
+  int64_t end = position;
+  for (const Group& group : moving_) end = std::max(end, group.optimizer->PartEnd(position));
+  return end;
+}
+
 void GroupedOptimizer::VisitStep(StepVisitor* visitor) const {
   for (const Group& group : moving_) group.optimizer->VisitStep(visitor);
 }

@@ -35,6 +35,7 @@ class GroupedOptimizer : public Optimizer {
   NamedTensors State() const override;
   // If the state of one group does not fit, no group changes.
   absl::Status SetState(const NamedTensors& state) override;
+  int64_t PartEnd(int64_t position) const override;
 
  private:
   struct Group {

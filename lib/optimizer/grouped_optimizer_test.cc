@@ -1,5 +1,6 @@
 #include "lib/optimizer/grouped_optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -9,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
+#include "lib/machine/parallel_for.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/optimizer/parameter_groups.h"
 #include "lib/task/task.h"
@@ -222,6 +224,31 @@ TEST(MakeTrainingOptimizerTest, BiasesOfOneGroupNeedNotDecay) {
   Tensor parameters = Tensor::Of<double>({1, 1, 1, 1});
   MakeTrainingOptimizer(run, options, task)->Step(0.1, Tensor::Zeros(DType::kF64, {4}), &parameters);
   EXPECT_EQ(parameters.ToDoubles(), (std::vector<double>{0.95, 0.95, 0.95, 1}));
+}
+
+// A step of many parameters is cut into parts for threads, which must not cut a row.
+TEST(GroupedOptimizerTest, RowsAreWholeInPartsOfAStep) {
+  constexpr int64_t kRows = 1000, kWidth = 100;
+  const std::vector<ParameterSlice> slices = {{"entity.weight", 0, {kRows, kWidth}},
+                                              {"relation.weight", kRows * kWidth, {kRows, kWidth}}};
+  const int64_t size = 2 * kRows * kWidth;
+  const OptimizerOptions run = DefaultOptimizerOptions("rowwise-adagrad").value();
+  Tensor gradient = Tensor::Zeros(DType::kF32, {size}), expected;
+  for (int64_t p = 0; p < size; ++p) gradient.mutable_values<float>()[p] = static_cast<float>(std::sin(p));
+  for (const int64_t alternate : {0, 1}) {
+    for (const int threads : {0, 1, 2}) {
+      ParameterGroupOptions options;
+      options.groups = ParseParameterGroups("relation.*:learning_rate=0.05", run).value();
+      options.alternate_steps = alternate;
+      GroupedOptimizer optimizer(run, options, DType::kF32, slices);
+      ThreadPool pool(std::max(threads, 1));
+      if (threads > 0) optimizer.SetThreads(&pool);
+      Tensor parameters = Tensor::Zeros(DType::kF32, {size});
+      for (int step = 0; step < 2; ++step) optimizer.Step(0.1, gradient, &parameters);
+      if (threads == 0) expected = Copy(parameters);
+      EXPECT_EQ(std::memcmp(expected.data(), parameters.data(), parameters.num_bytes()), 0) << threads << alternate;
+    }
+  }
 }
 
 }  // namespace

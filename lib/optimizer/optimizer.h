@@ -84,11 +84,10 @@ class Optimizer {
   virtual NamedTensors State() const = 0;
   // Copies the state. INVALID_ARGUMENT, and no change, if a tensor is missing or has another type or size.
   virtual absl::Status SetState(const NamedTensors& state) = 0;
-
- private:
-  // Returns where a part that would end at `position` must end instead, no earlier.
+  // Returns where a part that would end at `position` must end instead, no earlier. After BeginStep.
   virtual int64_t PartEnd(int64_t position) const { return position; }
 
+ private:
   ThreadPool* pool_ = nullptr;
 };
 

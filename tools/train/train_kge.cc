@@ -255,8 +255,11 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   ASSIGN_OR_RETURN(const bool synchronize, SyncNormsFromFlags(model, options, gpu >= 0));
   DescribeProcesses(model, synchronize, &options, &messages);
   ASSIGN_OR_RETURN(const int64_t sample, RankSampleFromFlag(&options));
-  const std::string note = SampleNote(static_cast<int64_t>(data.graph->valid.size()), sample);
-  if (sample > 0 && !note.empty()) messages.push_back(absl::StrCat("validation: ", note));
+  for (const auto& [name, triples] :
+       {std::make_pair("validation", &data.graph->valid), std::make_pair("test", &data.graph->test)}) {
+    const std::string note = sample > 0 ? SampleNote(static_cast<int64_t>(triples->size()), sample) : "";
+    if (!note.empty()) messages.push_back(absl::StrCat(name, ": ", note));
+  }
   const std::vector<double>& valid_weights = data.graph->valid_weights;
   if (!valid_weights.empty() &&
       std::all_of(valid_weights.begin(), valid_weights.end(), [](double w) { return w == 0; })) {

@@ -37,6 +37,14 @@ constexpr const char* kRunOptions[] = {
 
 using Json = nlohmann::ordered_json;
 
+// Returns an option of a run's task; "" if it is not recorded, as in older checkpoints. What is recorded only where it
+// is set has its default.
+std::string OptionOf(const CheckpointSummary& checkpoint, const std::string& option) {
+  const auto found = checkpoint.task.find(option);
+  if (found != checkpoint.task.end()) return found->second;
+  return option == "negatives_per_batch" ? "0" : "";
+}
+
 std::map<std::string, std::string> TextOf(const Json& json) {
   std::map<std::string, std::string> config;
   if (!json.is_object()) return config;
@@ -93,10 +101,10 @@ absl::Status CheckSameRun(const CheckpointSummary& first, const CheckpointSummar
                                      ", there it is ", there->second));
   }
   for (const char* option : kRunOptions) {
-    const auto here = other.task.find(option), there = first.task.find(option);
-    if (here == other.task.end() || there == first.task.end() || here->second == there->second) continue;
-    return Error(other, absl::StrCat("of another run than ", first.path, ": ", option, " is ", here->second,
-                                     ", there it is ", there->second, "; what adds up is the checkpoints of one run"));
+    const std::string here = OptionOf(other, option), there = OptionOf(first, option);
+    if (here.empty() || there.empty() || here == there) continue;
+    return Error(other, absl::StrCat("of another run than ", first.path, ": ", option, " is ", here, ", there it is ",
+                                     there, "; what adds up is the checkpoints of one run"));
   }
   if (first.seed != other.seed || first.data != other.data) {
     return Error(other, absl::StrCat("of another run than ", first.path, ": it had another ",
