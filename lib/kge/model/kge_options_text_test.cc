@@ -116,7 +116,7 @@ TEST(ParseKgeOptionsTest, NamesWhatIsWrong) {
     return std::string(ParseKgeOptions(text).status().message());
   };
   EXPECT_THAT(message("kge_model", nullptr), HasSubstr("\"kge_model\""));
-  EXPECT_THAT(message("kge_model", "tucker"), HasSubstr("tucker"));
+  EXPECT_THAT(message("kge_model", "hole"), HasSubstr("hole"));
   EXPECT_THAT(message("output_channels", "many"), HasSubstr("\"output_channels\" is \"many\""));
   EXPECT_THAT(message("output_dropout", nullptr), HasSubstr("\"output_dropout\""));
   EXPECT_THAT(message("output_dropout", "nan"), HasSubstr("output_dropout"));
