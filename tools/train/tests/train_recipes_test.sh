@@ -16,9 +16,14 @@ count=0
 for recipe in "$recipes"/*.flags; do
   count=$((count + 1))
   name=$(basename "$recipe" .flags)
-  succeeds "$train" --flagfile="$recipe" "${precision[@]}" --max_epochs=1 --plot=false --threads=1 --output_dir="$name" g.safetensors
+  succeeds "$train" --flagfile="$recipe" "${precision[@]}" --max_epochs=1 --plot=false --threads=1 \
+    --output_dir="$name" g.safetensors
   while IFS='=' read -r flag value; do
-    case $flag in '#'*) continue ;; --max_epochs) value=1 ;; --precision) [ ${#precision[@]} = 0 ] || value=fp32 ;; esac
+    case $flag in
+      '#'*) continue ;;
+      --max_epochs) value=1 ;;
+      --precision) [ ${#precision[@]} = 0 ] || value=fp32 ;;
+    esac
     expect_line "\"${flag#--}\": \"\\?${value:-true}\"\\?" "$name/config.json"
   done < "$recipe"
 done
