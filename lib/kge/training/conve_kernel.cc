@@ -169,7 +169,7 @@ class ConveKernel::ImplOf : public Impl {
     return zeros;
   }
 
-  // Of a batch with negatives; most rows of the gradient are not touched.
+  // A batch with negatives leaves most rows of the gradient untouched.
   double AddSampledLosses(const KgeBatch& batch, const EntityArrays<T>& arrays) {
     const double loss = sampled_.AddLosses(batch, arrays);
     if (arrays.d_v != nullptr && arrays.add_to_rows) arrays.add_to_rows({0, shape_.num_entities}, arrays.d_entities);

@@ -40,7 +40,7 @@ class BatchGradients {
   // Computes the batch `examples` of `data` at these parameters [P]. Returns the errors of GradientRows::Compute.
   absl::Status Compute(const AtomicData& data, absl::Span<const int64_t> examples, absl::Span<const double> parameters,
                        BatchGradient* batch);
-  // The same without by_structure, which takes the memory of [B, terms, P].
+  // Computes the batch without by_structure, which takes the memory of [B, terms, P].
   absl::Status ComputeSums(const AtomicData& data, absl::Span<const int64_t> examples,
                            absl::Span<const double> parameters, BatchGradient* batch);
 

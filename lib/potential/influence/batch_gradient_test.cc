@@ -169,7 +169,7 @@ TEST_F(BatchGradientTest, DoesNotDependOnThreadsNorOnWhatCameBefore) {
   ASSERT_TRUE(two.Compute(data_, {2}, std::vector<double>(parameters_.size(), 0.1), &batch).ok());
   ASSERT_TRUE(two.Compute(data_, kBatch, parameters_, &batch).ok());
   EXPECT_EQ(batch.gradient, expected.gradient);
-  // The same structure at other parameters is another gradient.
+  // A structure has another gradient at other parameters.
   BatchGradient first, second;
   ASSERT_TRUE(one.Compute(data_, {2}, parameters_, &first).ok());
   ASSERT_TRUE(one.Compute(data_, {2}, std::vector<double>(parameters_.size(), 0.1), &second).ok());

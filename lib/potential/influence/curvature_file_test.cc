@@ -29,7 +29,7 @@ Curvature Example() {
   return curvature;
 }
 
-// The same in rows.
+// A curvature of kind curvature/2, which holds rows.
 Curvature RowsExample() {
   Curvature curvature = Example();
   curvature.inverse = InverseOfScaledRows({{0.5, -2, 1, 0.25, 3, 7}, {0.1, 0.2, 0.7}}, nullptr);

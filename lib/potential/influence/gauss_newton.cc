@@ -34,7 +34,7 @@ class Sums {
     matrix_bytes_ = BytesOfMatrixInverse(size) * (options.coupling == LossCoupling::kRoots ? 2 : 1);
     rows_bytes_ = BytesOfRowsInverse(all_rows, size);
     keeps_rows_ = rows_bytes_ < matrix_bytes_;
-    if (options.memory_limit > 0 && bytes() > static_cast<double>(options.memory_limit)) return;
+    if (!fits()) return;
     (keeps_rows_ ? rows_ : matrix_).assign((keeps_rows_ ? all_rows : size) * size, 0.0);
     for (int t = 0; t < pool->num_threads(); ++t) workers_.push_back(std::make_unique<Worker>(formulas, columns));
     if (is_coupled()) coupling_.assign(3 * size, 0.0);
@@ -59,8 +59,11 @@ class Sums {
     return absl::OkStatus();
   }
 
-  // The bytes of the form that is taken.
-  double bytes() const { return keeps_rows_ ? rows_bytes_ : matrix_bytes_; }
+  // True if the form that is taken fits in the memory that is allowed; else nothing was prepared.
+  bool fits() const {
+    const double bytes = keeps_rows_ ? rows_bytes_ : matrix_bytes_;
+    return options_.memory_limit <= 0 || bytes <= static_cast<double>(options_.memory_limit);
+  }
 
   bool keeps_rows_ = false;
   // Sums over structures, not means: one of the lower triangle of H [C, C], and its rows [R, C].
@@ -173,7 +176,7 @@ absl::StatusOr<std::unique_ptr<GaussNewton>> GaussNewton::Make(const GradientFor
   int64_t size = 0;
   for (const ColumnRange& range : columns) size += range.size();
   Sums sums(formulas, data, columns, options, size, pool);
-  if (options.memory_limit > 0 && sums.bytes() > static_cast<double>(options.memory_limit)) {
+  if (!sums.fits()) {
     return absl::ResourceExhaustedError(absl::StrFormat(
         "the Gauss-Newton matrix of %d parameters takes %.1f GB, its rows %.1f GB, and %.1f GB are allowed: fewer "
         "parameters (--params, --use_last_layers_only), fewer --probes, or more --max_bytes",

@@ -74,7 +74,7 @@ class LossGradient {
   absl::StatusOr<double> Combine(const Checkpoint& state, absl::Span<const int64_t> examples);
   const Tensor& gradient() const { return combined_; }  // [P], the parameters' type; until the next Clear
   Tensor& gradient() { return combined_; }
-  // The same, of the rows that the batch touched; null without them. Until the next Clear.
+  // Returns the gradient of the rows that the batch touched, until the next Clear; null if all rows have one.
   RowGradient* rows() { return rows_ == nullptr ? nullptr : &row_gradient_; }
   double weight() const { return weight_; }  // 1 unless LeaveWeight applies
   double norm() const { return norm_; }      // Euclidean norm of weight() * gradient(), before clipping
