@@ -23,9 +23,10 @@ def properties():
 
 
 def has_target(package, name):
-    """Whether the BUILD file has the name, or the package the source of a test that it finds by itself."""
+    """Whether the BUILD file has the name, maybe behind a folder, or the package a test that it finds by itself."""
     build = ROOT / package / "BUILD"
-    return build.exists() and ('"%s"' % name in build.read_text() or any((ROOT / package).rglob(name + ".cc")))
+    return build.exists() and (re.search(r'["/]%s"' % re.escape(name), build.read_text()) is not None or
+                               any((ROOT / package).rglob(name + ".cc")))
 
 
 def missing(cell, known):

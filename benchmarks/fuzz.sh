@@ -31,7 +31,7 @@ cd "$root"
 list() {
   git ls-files '*BUILD' | while read -r file; do
     awk -v package="$(dirname "$file")" '/^cc_fuzz_target\(/ { inside = 1 }
-      inside && /name = / { split($0, part, "\""); name = part[2] }
+      inside && /name = / { split($0, part, "\""); name = part[2]; sub(/.*\//, "", name) }
       inside && /corpus = / { split($0, part, "\""); sub(/^\/\/testdata:/, "", part[2]); print package, name, part[2] }
       /^\)/ { inside = 0 }' "$file"
   done

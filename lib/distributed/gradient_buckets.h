@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "lib/distributed/communicator.h"
-#include "lib/task/gradient_observer.h"
+#include "lib/task/gradients/gradient_observer.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

@@ -16,7 +16,7 @@
 #include "lib/base/random.h"
 #include "lib/distributed/communicator.h"
 #include "lib/distributed/thread_communicator.h"
-#include "lib/task/gradient_observer.h"
+#include "lib/task/gradients/gradient_observer.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "lib/base/status_macros.h"
 #include "lib/distributed/tensor_values.h"
-#include "lib/task/gradient_stream.h"
+#include "lib/task/gradients/gradient_stream.h"
 
 namespace rutile {
 namespace {

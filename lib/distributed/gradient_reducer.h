@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "lib/distributed/agreement.h"
 #include "lib/distributed/gradient_buckets.h"
-#include "lib/task/gradient_observer.h"
+#include "lib/task/gradients/gradient_observer.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 

@@ -1,5 +1,5 @@
 // Trains embeddings by the kernels of GPUs, here on the host, where parameters and the optimizer's state stay on the
-// device (lib/task/resident_gradients.h): the same run as that of processors.
+// device (lib/task/gradients/resident_gradients.h): the same run as that of processors.
 
 #include <cmath>
 #include <cstdint>

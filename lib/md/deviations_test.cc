@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "lib/file/file.h"
 #include "lib/md/md_testing.h"
-#include "lib/potential/influence/curvature_file.h"
+#include "lib/potential/influence/curvature/curvature_file.h"
 #include "lib/potential/model/golden_potential_testing.h"
 #include "lib/potential/model/potential_testing.h"
 #include "lib/structure/element.h"

@@ -16,7 +16,7 @@
 #include "lib/md/md_model.h"
 #include "lib/md/rutile.h"
 #include "lib/neighbor/neighbor_list.h"
-#include "lib/potential/influence/uncertainty.h"
+#include "lib/potential/influence/curvature/uncertainty.h"
 #include "lib/potential/prediction/force_predictor.h"
 #include "lib/structure/structure.h"
 

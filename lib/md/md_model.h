@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "lib/potential/influence/curvature_file.h"
+#include "lib/potential/influence/curvature/curvature_file.h"
 #include "lib/potential/influence/gradient_rows.h"
 #include "lib/potential/model/potential_file.h"
 

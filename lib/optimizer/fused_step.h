@@ -1,5 +1,6 @@
-// An optimizer step fused into the gradient pass. Finished parts of the gradient (lib/task/gradient_sink.h) update
-// their parameters at once, while both are in the processor's cache; the rest follows when the gradient is complete.
+// An optimizer step fused into the gradient pass. Finished parts of the gradient (lib/task/gradients/gradient_sink.h)
+// update their parameters at once, while both are in the processor's cache; the rest follows when the gradient is
+// complete.
 
 #ifndef RUTILE_LIB_OPTIMIZER_FUSED_STEP_H_
 #define RUTILE_LIB_OPTIMIZER_FUSED_STEP_H_
@@ -10,8 +11,8 @@
 
 #include "absl/types/span.h"
 #include "lib/optimizer/optimizer.h"
-#include "lib/task/gradient_observer.h"
-#include "lib/task/gradient_sink.h"
+#include "lib/task/gradients/gradient_observer.h"
+#include "lib/task/gradients/gradient_sink.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "lib/base/logging.h"
-#include "lib/optimizer/adagrad.h"
-#include "lib/optimizer/adam.h"
 #include "lib/optimizer/gradient_norm.h"
-#include "lib/optimizer/rmsprop.h"
-#include "lib/optimizer/rowwise_adagrad.h"
-#include "lib/optimizer/schedule_free.h"
-#include "lib/optimizer/sgd.h"
+#include "lib/optimizer/methods/adagrad.h"
+#include "lib/optimizer/methods/adam.h"
+#include "lib/optimizer/methods/rmsprop.h"
+#include "lib/optimizer/methods/rowwise_adagrad.h"
+#include "lib/optimizer/methods/schedule_free.h"
+#include "lib/optimizer/methods/sgd.h"
 
 namespace rutile {
 
@@ -95,7 +95,7 @@ std::unique_ptr<Optimizer> MakeOptimizer(const OptimizerOptions& options, DType 
     case OptimizerKind::kLbfgs:
       break;
   }
-  LOG(FATAL) << "L-BFGS is lib/optimizer/lbfgs.h";
+  LOG(FATAL) << "L-BFGS is lib/optimizer/methods/lbfgs.h";
   return nullptr;
 }
 

@@ -2,8 +2,8 @@
 //
 // Parameters, gradient and state are flat tensors of one type (F32 or F64), updated in a single vectorized pass. The
 // formulas are PyTorch's, operation by operation; results differ from PyTorch by rounding alone. L-BFGS takes the loss
-// as a function instead of one gradient (lib/optimizer/lbfgs.h). lib/optimizer/grouped_optimizer.h combines several
-// optimizers.
+// as a function instead of one gradient (lib/optimizer/methods/lbfgs.h). lib/optimizer/grouped_optimizer.h combines
+// several optimizers.
 //
 // Example:
 //   OptimizerOptions options;  // Adam
@@ -28,7 +28,7 @@
 #include "lib/optimizer/optimizer_options.h"
 #include "lib/optimizer/parameter_range.h"
 #include "lib/optimizer/step_visitor.h"
-#include "lib/task/row_gradients.h"
+#include "lib/task/gradients/row_gradients.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lib/task/exchange.h"
-#include "lib/task/gradient_observer.h"
+#include "lib/task/gradients/gradient_observer.h"
 
 namespace rutile {
 

@@ -8,10 +8,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "lib/tensorfile/inspect/tensor_statistics.h"
 #include "lib/tensorfile/tensor_file.h"
 #include "lib/tensorfile/tensor_header.h"
 #include "lib/tensorfile/tensor_reader.h"
-#include "lib/tensorfile/tensor_statistics.h"
 
 namespace {
 

@@ -6,8 +6,9 @@
 // Scopes of a thread nest, and their stages form the path of a place: "validation/forward" is another place than
 // "forward". Each place has its number of calls, its time with (total) and without (self) the stages inside it, and
 // counters. While profiling is off, a scope costs one relaxed load and a branch. While it is on, it costs two readings
-// of the processor's clock and some additions to memory of this thread alone (benchmarks/profile_benchmark.cc). Scopes
-// are therefore meant for stages of 10 us and more, that is for batches, chunks of structures or files, not for atoms.
+// of the processor's clock and some additions to memory of this thread alone
+// (benchmarks/training/profile_benchmark.cc). Scopes are therefore meant for stages of 10 us and more, that is for
+// batches, chunks of structures or files, not for atoms.
 //
 // lib/profile/session.h turns profiling on and collects the records.
 

@@ -172,8 +172,9 @@ bool SameFrame(const ModelFrame& a, const ModelFrame& b, bool nearly) {
   return true;
 }
 
-// A schedule-free optimizer trains at one point and is judged at another (lib/optimizer/schedule_free.h), which is the
-// model. Where the optimizer begins without memory, both are that point. beta1 is in the config of the run to resume.
+// A schedule-free optimizer trains at one point and is judged at another (lib/optimizer/methods/schedule_free.h), which
+// is the model. Where the optimizer begins without memory, both are that point. beta1 is in the config of the run to
+// resume.
 absl::Status StartAtTheModel(Checkpoint* state) {
   const Tensor* const z = state->optimizer.Find("z");
   if (z == nullptr || z->dtype() != state->parameters.dtype() || z->shape() != state->parameters.shape()) {

@@ -21,7 +21,7 @@
 #include "lib/train/files/checkpoint.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/options/split.h"
-#include "lib/train/trainer_testing.h"
+#include "lib/train/tests/trainer_testing.h"
 
 namespace rutile {
 namespace {

@@ -57,14 +57,14 @@ def cc_benchmarks(names, deps, data = [], **kwargs):
     """One Google Benchmark program for each source, NAME.cc, with one list of dependencies for all.
 
     Args:
-      names: sources without ".cc".
+      names: sources without ".cc". The name of a program is the last part of its path.
       deps: what any of the programs includes.
       data: files that any of them reads.
       **kwargs: as of cc_binary.
     """
     for name in names:
         cc_binary(
-            name = name,
+            name = name.split("/")[-1],
             testonly = True,
             srcs = [name + ".cc"],
             data = data,
@@ -76,13 +76,13 @@ def cc_fuzz_target(name, corpus, deps, **kwargs):
     """A fuzz target NAME.cc: NAME_test replays its corpus, NAME looks for more with libFuzzer (CONTRIBUTING.md says how).
 
     Args:
-      name: source without ".cc".
+      name: source without ".cc". The name of the target is the last part of its path.
       corpus: label of the files to replay, //testdata:FOLDER.
       deps: what the source includes.
       **kwargs: as of both rules.
     """
     cc_test(
-        name = name + "_test",
+        name = name.split("/")[-1] + "_test",
         size = "small",
         srcs = [name + ".cc"],
         args = ["testdata/" + corpus.split(":")[1]],
@@ -92,7 +92,7 @@ def cc_fuzz_target(name, corpus, deps, **kwargs):
         **kwargs
     )
     cc_binary(
-        name = name,
+        name = name.split("/")[-1],
         testonly = True,
         srcs = [name + ".cc"],
         copts = ["-fsanitize=fuzzer,address"],
@@ -107,7 +107,8 @@ def tool_tests(small = {}, medium = {}, large = {}, long = [], folder = ""):
     """One shell test for each NAME.sh, which runs tools with the helpers of tools/common/tool_test.sh.
 
     Args:
-      small: by name, the programs and files that a test of a few seconds uses.
+      small: by NAME, the programs and files that a test of a few seconds uses. The name of a test is the last part of its
+        path.
       medium: the same for tests that take longer.
       large: the same for tests that take minutes.
       long: names of those that get a quarter of an hour, since they start tools many times.
@@ -116,7 +117,7 @@ def tool_tests(small = {}, medium = {}, large = {}, long = [], folder = ""):
     for size, tests in [("small", small), ("medium", medium), ("large", large)]:
         for name, data in tests.items():
             native.sh_test(
-                name = name,
+                name = name.split("/")[-1],
                 size = size,
                 timeout = "long" if name in long else None,
                 srcs = [folder + name + ".sh"],

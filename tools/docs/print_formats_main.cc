@@ -15,7 +15,7 @@
 #include "lib/kge/model/kge_file.h"
 #include "lib/mace/mace_file.h"
 #include "lib/neighbor/neighbor_file.h"
-#include "lib/potential/influence/curvature_file.h"
+#include "lib/potential/influence/curvature/curvature_file.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/ranking/ranks_file.h"
 #include "lib/structure/extxyz/extxyz_keys.h"

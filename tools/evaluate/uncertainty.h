@@ -13,9 +13,9 @@
 #include "absl/types/span.h"
 #include "lib/descriptor/descriptor_derivatives.h"
 #include "lib/evaluation/structure_prediction.h"
-#include "lib/potential/influence/curvature_file.h"
+#include "lib/potential/influence/curvature/curvature_file.h"
+#include "lib/potential/influence/curvature/uncertainty.h"
 #include "lib/potential/influence/gradient_rows.h"
-#include "lib/potential/influence/uncertainty.h"
 #include "tools/evaluate/models.h"
 
 namespace rutile {

@@ -23,7 +23,7 @@
 #include "lib/distributed/gloo_communicator.h"
 #include "lib/kge/training/kge_task.h"
 #include "lib/machine/cpu_bf16.h"
-#include "lib/optimizer/lbfgs.h"
+#include "lib/optimizer/methods/lbfgs.h"
 #include "lib/potential/training/atomistic_task.h"
 #include "lib/potential/training/force_task.h"
 #include "lib/profile/operators.h"

@@ -1,5 +1,5 @@
 // Scores of queries with all entities, their losses and gradients, in the memory of a device: what EntityScores of
-// lib/kge/training/entity_scores.h does on processors.
+// lib/kge/training/scores/entity_scores.h does on processors.
 //
 // Scores are computed for a block of entities at a time, so that memory does not grow with the table.
 

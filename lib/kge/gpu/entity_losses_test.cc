@@ -16,7 +16,7 @@
 #include "lib/kge/layers/kge_batch.h"
 #include "lib/kge/model/kge_labels.h"
 #include "lib/kge/model/kge_shape.h"
-#include "lib/kge/training/entity_scores.h"
+#include "lib/kge/training/scores/entity_scores.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/gpu/device_rounding.h"
 #include "lib/matrix/gpu/host_products.h"

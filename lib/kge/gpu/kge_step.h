@@ -27,21 +27,22 @@ struct RowGroups {
   std::vector<int32_t> item;
 };
 
-// Rows of a table with what their penalty counts (RowPenalty of lib/kge/training/embedding_penalty.h).
+// Rows of a table with what their penalty counts (RowPenalty of lib/kge/training/scores/embedding_penalty.h).
 struct PenaltyRows {
   std::vector<int32_t> row;  // each once
   std::vector<double> weight;
 };
 
-// Pairs of an entity and a relation with what their penalty counts (DuraPenalty of lib/kge/training/dura_penalty.h).
+// Pairs of an entity and a relation with what their penalty counts (DuraPenalty of
+// lib/kge/training/scores/dura_penalty.h).
 struct PenaltyPairs {
   std::vector<int32_t> entity, relation;
   std::vector<double> weight;
   RowGroups by_entity, by_relation;
 };
 
-// Triples whose relations are predicted at once (lib/kge/training/relation_prediction.h), as queries whose one true
-// answer is the relation.
+// Triples whose relations are predicted at once (lib/kge/training/scores/relation_prediction.h), as queries whose one
+// true answer is the relation.
 struct PredictedRelations {
   std::vector<int32_t> head, relation, tail;  // [n]
   std::vector<int64_t> offset;                // [n + 1] 0, 1, 2, ..., n

@@ -32,7 +32,7 @@ struct KgeFactorInput {
   // For losses over entities: the true tails of each example, ascending. For margins: those that do not count.
   std::vector<int64_t> positive_offset = {0};  // [B + 1]
   std::vector<int32_t> positive;
-  // Weights of triples (lib/kge/training/query_weights.h); empty: all 1.
+  // Weights of triples (lib/kge/training/scores/query_weights.h); empty: all 1.
   std::vector<double> weight;           // [B] of the example's own triple
   std::vector<double> positive_weight;  // of `positive`
   std::vector<uint8_t> is_false;        // [B] 1 for a known-false triple; empty: none is

@@ -18,12 +18,12 @@ struct KgeBatch {
   int64_t epoch = 0;                          // from 0; dropout masks depend on it
   bool training = true;  // true: batch statistics and dropout; false: running statistics, no dropout
   int64_t number = 0;    // of the batch in its epoch, from 0; the candidates' dropout mask depends on it
-  // How much each true tail counts in the loss; empty: all 1. lib/kge/training/query_weights.h has the meaning.
+  // How much each true tail counts in the loss; empty: all 1. lib/kge/training/scores/query_weights.h has the meaning.
   absl::Span<const double> positive_weight = {};
   // [B] 1 for a query whose one tail, listed in `positive`, is known to be false; empty: none is.
   absl::Span<const uint8_t> is_false = {};
   // Entities that all queries of a training batch have as false answers, ascending, each once, in place of the entities
-  // that are not their tails; lib/kge/training/sampled_scores.h has the loss. Empty: all entities are scored.
+  // that are not their tails; lib/kge/training/scores/sampled_scores.h has the loss. Empty: all entities are scored.
   absl::Span<const int32_t> negative = {};
   absl::Span<const double> negative_log_weight = {};  // -log of how many times each is drawn on average
 

@@ -16,7 +16,7 @@
 #include "absl/types/span.h"
 #include "lib/kge/model/kge_shape.h"
 #include "lib/task/exchange.h"
-#include "lib/task/gradient_observer.h"
+#include "lib/task/gradients/gradient_observer.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

@@ -9,7 +9,7 @@
 #include "lib/distributed/thread_communicator.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/model/kge_shape.h"
-#include "lib/task/gradient_observer.h"
+#include "lib/task/gradients/gradient_observer.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

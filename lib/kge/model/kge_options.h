@@ -80,7 +80,7 @@ inline constexpr LooseEnumNames<LabelSmoothing> kLabelSmoothingNames("no label s
 // Obozinski, ICML 2018); f2: p = 2, the squared Frobenius norm (same paper); l3: p = 3 over real numbers. n3 and l3 are
 // the same for models without complex numbers. With CP, a triple has a_h and b_t, the halves that are in its score.
 // dura: of DistMult and ComplEx, products of entities and relations (Zhang, Cai, Wang, NeurIPS 2020;
-// lib/kge/training/dura_penalty.h).
+// lib/kge/training/scores/dura_penalty.h).
 enum class KgeRegularizer { kNone, kN3, kF2, kL3, kDura };
 
 inline constexpr absl::string_view kKgeRegularizerWords[] = {"none", "n3", "f2", "l3", "dura"};
@@ -127,12 +127,12 @@ struct KgeOptions {
   // of an epoch, with a query scored once and not once for each of its tails.
   bool group_queries = false;
   // Softmax losses: false answers that the queries of a batch share, drawn anew for each batch
-  // (lib/kge/training/sampled_scores.h). 0: all entities.
+  // (lib/kge/training/scores/sampled_scores.h). 0: all entities.
   int64_t negatives_per_batch = 0;
   KgeRegularizer regularizer = KgeRegularizer::kNone;
   double regularization = 0.05;  // weight of the regularizer
   // All but ConvE, TuckER and distances: weight of the loss of a triple's relation among all relations, given head and
-  // tail (Chen et al., AKBC 2021; lib/kge/training/relation_prediction.h). 0: none.
+  // tail (Chen et al., AKBC 2021; lib/kge/training/scores/relation_prediction.h). 0: none.
   double relation_prediction = 0;
   // What the loss of a known-false triple is multiplied by beside its weight. 0: they are not learned.
   double negative_weight = 1;

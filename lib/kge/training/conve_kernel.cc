@@ -12,11 +12,11 @@
 #include "lib/kge/layers/kge_shard.h"
 #include "lib/kge/layers/product_layers.h"
 #include "lib/kge/layers/workspace.h"
-#include "lib/kge/training/dura_penalty.h"
-#include "lib/kge/training/embedding_penalty.h"
-#include "lib/kge/training/entity_scores.h"
-#include "lib/kge/training/relation_prediction.h"
-#include "lib/kge/training/sampled_scores.h"
+#include "lib/kge/training/scores/dura_penalty.h"
+#include "lib/kge/training/scores/embedding_penalty.h"
+#include "lib/kge/training/scores/entity_scores.h"
+#include "lib/kge/training/scores/relation_prediction.h"
+#include "lib/kge/training/scores/sampled_scores.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {

@@ -27,8 +27,8 @@
 #include "lib/machine/parallel_for.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/task/exchange.h"
-#include "lib/task/gradient_delivery.h"
-#include "lib/task/gradient_observer.h"
+#include "lib/task/gradients/gradient_delivery.h"
+#include "lib/task/gradients/gradient_observer.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

@@ -24,7 +24,7 @@
 #include "lib/kge/training/kge_reference.h"
 #include "lib/machine/parallel_for.h"
 #include "lib/matrix/factor_rounding.h"
-#include "lib/task/gradient_observer.h"
+#include "lib/task/gradients/gradient_observer.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 #include "lib/testing/for_each_target.h"
 

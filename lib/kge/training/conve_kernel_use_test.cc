@@ -17,8 +17,8 @@
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/training/conve_kernel.h"
 #include "lib/machine/parallel_for.h"
-#include "lib/task/gradient_delivery.h"
-#include "lib/task/gradient_sink.h"
+#include "lib/task/gradients/gradient_delivery.h"
+#include "lib/task/gradients/gradient_sink.h"
 
 namespace rutile {
 namespace {

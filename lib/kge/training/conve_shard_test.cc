@@ -24,9 +24,9 @@
 #include "lib/kge/training/conve_kernel.h"
 #include "lib/machine/parallel_for.h"
 #include "lib/task/exchange.h"
-#include "lib/task/gradient_delivery.h"
-#include "lib/task/gradient_observer.h"
-#include "lib/task/gradient_sink.h"
+#include "lib/task/gradients/gradient_delivery.h"
+#include "lib/task/gradients/gradient_observer.h"
+#include "lib/task/gradients/gradient_sink.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_of_doubles.h"
 

@@ -10,9 +10,9 @@
 #include "lib/kge/gpu/conve_statistics.h"
 #include "lib/kge/layers/dropout.h"
 #include "lib/kge/model/kge_labels.h"
-#include "lib/kge/training/dura_penalty.h"
-#include "lib/kge/training/embedding_penalty.h"
-#include "lib/kge/training/relation_prediction.h"
+#include "lib/kge/training/scores/dura_penalty.h"
+#include "lib/kge/training/scores/embedding_penalty.h"
+#include "lib/kge/training/scores/relation_prediction.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {

@@ -11,7 +11,7 @@
 #include "lib/graph/triple_sample.h"
 #include "lib/graph/triple_weights.h"
 #include "lib/kge/model/kge_labels.h"
-#include "lib/kge/training/negative_samples.h"
+#include "lib/kge/training/scores/negative_samples.h"
 #include "lib/task/batch_memory.h"
 
 namespace rutile {

@@ -14,7 +14,7 @@
 #include "lib/base/logging.h"
 #include "lib/kge/layers/dropout.h"
 #include "lib/kge/model/kge_labels.h"
-#include "lib/kge/training/query_weights.h"
+#include "lib/kge/training/scores/query_weights.h"
 #include "lib/task/precision.h"
 #include "lib/tensorfile/tensorfile_torch.h"
 
@@ -227,7 +227,7 @@ at::Tensor ProductV(KgeModel model, const at::Tensor& head, const at::Tensor& re
   LOG(FATAL) << "a model with layers";
 }
 
-// The vector q of lib/kge/training/relation_prediction.h, [P, D].
+// The vector q of lib/kge/training/scores/relation_prediction.h, [P, D].
 at::Tensor RelationQuery(KgeModel model, const at::Tensor& head, const at::Tensor& tail) {
   const std::vector<at::Tensor> h = head.chunk(2, 1), t = tail.chunk(2, 1);
   switch (model) {

@@ -21,7 +21,7 @@
 //   RETURN_IF_ERROR(task->AccumulateGradients(parameters, batch, absl::MakeSpan(gradients), &sums));
 //
 // With kernels of a GPU (KgeDevice) everything is computed there, in training with parameters that stay there
-// (lib/task/resident_gradients.h).
+// (lib/task/gradients/resident_gradients.h).
 
 #ifndef RUTILE_LIB_KGE_TRAINING_KGE_TASK_H_
 #define RUTILE_LIB_KGE_TRAINING_KGE_TASK_H_
@@ -54,13 +54,13 @@
 #include "lib/ranking/scores/score_sweep.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/exchange.h"
-#include "lib/task/gradient_delivery.h"
-#include "lib/task/gradient_observer.h"
-#include "lib/task/gradient_stream.h"
+#include "lib/task/gradients/gradient_delivery.h"
+#include "lib/task/gradients/gradient_observer.h"
+#include "lib/task/gradients/gradient_stream.h"
+#include "lib/task/gradients/resident_gradients.h"
+#include "lib/task/gradients/row_gradients.h"
 #include "lib/task/model_sharding.h"
-#include "lib/task/resident_gradients.h"
 #include "lib/task/resume_rule.h"
-#include "lib/task/row_gradients.h"
 #include "lib/task/task.h"
 #include "lib/task/torch/eager_task.h"
 #include "lib/tensorfile/named_tensors.h"

@@ -13,7 +13,7 @@
 #include "lib/kge/layers/kge_batch.h"
 #include "lib/kge/layers/product_query.h"
 #include "lib/kge/layers/tucker_layers.h"
-#include "lib/kge/training/distance_scores.h"
+#include "lib/kge/training/scores/distance_scores.h"
 #include "lib/machine/parallel_for.h"
 #include "lib/ranking/scores/score_kernel.h"
 #include "lib/trace/scope.h"

@@ -11,7 +11,7 @@
 #include "lib/kge/model/kge_init.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/model/kge_shape.h"
-#include "lib/kge/training/negative_samples.h"
+#include "lib/kge/training/scores/negative_samples.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

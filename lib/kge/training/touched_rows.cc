@@ -6,7 +6,7 @@
 
 #include "lib/base/logging.h"
 #include "lib/kge/layers/workspace.h"
-#include "lib/task/gradient_delivery.h"
+#include "lib/task/gradients/gradient_delivery.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {

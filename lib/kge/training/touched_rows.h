@@ -19,7 +19,7 @@
 #include "lib/kge/training/conve_kernel.h"
 #include "lib/machine/parallel_for.h"
 #include "lib/matrix/factor_rounding.h"
-#include "lib/task/row_gradients.h"
+#include "lib/task/gradients/row_gradients.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {

@@ -12,7 +12,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/machine/parallel_for.h"
 #include "lib/network/kernels/row_products.h"
-#include "lib/potential/influence/gauss_newton.h"
+#include "lib/potential/influence/curvature/gauss_newton.h"
 #include "lib/potential/influence/gradient_example.h"
 #include "lib/potential/influence/gradient_projection.h"
 #include "lib/potential/influence/gradient_rows.h"

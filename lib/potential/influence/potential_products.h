@@ -34,7 +34,7 @@
 #include "absl/status/statusor.h"
 #include "lib/descriptor/chebyshev_options.h"
 #include "lib/potential/data/atomic_data.h"
-#include "lib/potential/influence/gauss_newton.h"
+#include "lib/potential/influence/curvature/gauss_newton.h"
 #include "lib/potential/influence/gradient_example.h"
 #include "lib/potential/influence/potential_tests.h"
 #include "lib/potential/model/potential_file.h"

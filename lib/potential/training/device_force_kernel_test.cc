@@ -13,7 +13,7 @@
 #include "lib/potential/gpu/force_step_testing.h"
 #include "lib/potential/model/labels/learned_labels.h"
 #include "lib/potential/training/force_task.h"
-#include "lib/potential/training/mixed_labels_testing.h"
+#include "lib/potential/training/tests/mixed_labels_testing.h"
 
 namespace rutile {
 namespace {

@@ -43,7 +43,7 @@ void ForceKernel<T>::ForEach(int64_t n, int64_t grain, const Body& body) {
 }
 
 // The cost of a structure in pairs of a structure with forces, measured in fp32 at 4 and 8 Angstrom
-// (benchmarks/force_benchmark.cc).
+// (benchmarks/potentials/force_benchmark.cc).
 template <typename T>
 int64_t ForceKernel<T>::Cost(const ForceBatch<T>& batch, int64_t s, bool forces) const {
   const int64_t atoms = batch.num_atoms(s);

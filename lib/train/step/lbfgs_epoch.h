@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/optimizer/lbfgs.h"
+#include "lib/optimizer/methods/lbfgs.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/train/step/data_loader.h"
 #include "lib/train/step/epoch_trainer.h"

@@ -12,7 +12,7 @@
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/optimizer/gradient_norm.h"
-#include "lib/task/gradient_stream.h"
+#include "lib/task/gradients/gradient_stream.h"
 #include "lib/task/precision.h"
 #include "lib/task/torch/eager_gradients.h"
 #include "lib/train/step/gradient_step.h"

@@ -16,7 +16,7 @@
 #include "lib/distributed/thread_communicator.h"
 #include "lib/optimizer/parameter_range.h"
 #include "lib/task/exchange.h"
-#include "lib/task/gradient_observer.h"
+#include "lib/task/gradients/gradient_observer.h"
 #include "lib/task/model_sharding.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/testing/toy_task.h"

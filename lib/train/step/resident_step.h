@@ -1,4 +1,4 @@
-// Steps where a task's own kernels leave the gradient (lib/task/resident_gradients.h).
+// Steps where a task's own kernels leave the gradient (lib/task/gradients/resident_gradients.h).
 
 #ifndef RUTILE_LIB_TRAIN_STEP_RESIDENT_STEP_H_
 #define RUTILE_LIB_TRAIN_STEP_RESIDENT_STEP_H_
@@ -11,9 +11,9 @@
 #include "lib/optimizer/averages/ema.h"
 #include "lib/optimizer/gpu/device_parameters.h"
 #include "lib/optimizer/optimizer.h"
+#include "lib/task/gradients/resident_gradients.h"
 #include "lib/task/loss_terms.h"
 #include "lib/task/parameter_slice.h"
-#include "lib/task/resident_gradients.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/train/options/trainer_options.h"

@@ -1,5 +1,5 @@
 // Compares steps with a task's own kernels on a device, here the host, with those of the host. Whole runs are in
-// lib/train/trainer_resident_test.cc.
+// lib/train/tests/trainer_resident_test.cc.
 
 #include "lib/train/step/resident_step.h"
 
@@ -16,7 +16,7 @@
 #include "lib/base/random.h"
 #include "lib/optimizer/averages/ema.h"
 #include "lib/optimizer/optimizer.h"
-#include "lib/task/resident_gradients.h"
+#include "lib/task/gradients/resident_gradients.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/testing/error_names.h"
 #include "lib/testing/toy_task.h"

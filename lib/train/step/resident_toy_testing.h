@@ -1,5 +1,5 @@
 // The first term of the toy task, whose gradient stays on a device, here the host, where its parameters are, too
-// (lib/task/resident_gradients.h). It has a buffer, as batch norms do.
+// (lib/task/gradients/resident_gradients.h). It has a buffer, as batch norms do.
 
 #ifndef RUTILE_LIB_TRAIN_STEP_RESIDENT_TOY_TESTING_H_
 #define RUTILE_LIB_TRAIN_STEP_RESIDENT_TOY_TESTING_H_
@@ -12,9 +12,9 @@
 #include "absl/types/span.h"
 #include "lib/optimizer/gpu/device_parameters.h"
 #include "lib/optimizer/gpu/device_parameters_testing.h"
-#include "lib/task/gradient_delivery.h"
-#include "lib/task/gradient_stream.h"
-#include "lib/task/resident_gradients.h"
+#include "lib/task/gradients/gradient_delivery.h"
+#include "lib/task/gradients/gradient_stream.h"
+#include "lib/task/gradients/resident_gradients.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/testing/toy_task.h"

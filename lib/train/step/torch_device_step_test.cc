@@ -1,5 +1,5 @@
 // Compares steps on a device, here the CPU, with those of the host's optimizers. Whole runs are in
-// lib/train/trainer_device_test.cc.
+// lib/train/tests/trainer_device_test.cc.
 
 #include "lib/train/step/torch_device_step.h"
 

@@ -9,7 +9,7 @@
 #include "lib/evaluation/deviation_check.h"
 #include "lib/file/file.h"
 #include "lib/potential/data/structure_list.h"
-#include "lib/potential/influence/curvature_file.h"
+#include "lib/potential/influence/curvature/curvature_file.h"
 #include "tools/common/run/run_tool.h"
 
 namespace rutile {

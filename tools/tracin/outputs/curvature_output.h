@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/potential/data/atomic_data.h"
-#include "lib/potential/influence/make_curvature.h"
+#include "lib/potential/influence/curvature/make_curvature.h"
 #include "lib/tensorfile/tensor_file.h"
 
 namespace rutile {

@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "lib/network/kernels/row_products.h"
 #include "lib/potential/data/atomic_data.h"
-#include "lib/potential/influence/leave_one_out.h"
+#include "lib/potential/influence/curvature/leave_one_out.h"
 #include "lib/task/gradient_products.h"
 #include "lib/task/parameter_slice.h"
 

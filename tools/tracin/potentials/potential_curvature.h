@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/potential/data/atomic_data.h"
-#include "lib/potential/influence/gauss_newton.h"
+#include "lib/potential/influence/curvature/gauss_newton.h"
 #include "lib/potential/model/task_options.h"
 #include "lib/task/parameter_slice.h"
 #include "tools/tracin/checkpoint_set.h"

@@ -1,7 +1,7 @@
 // Bodies for losses of scores with a block of entities, and for their gradients in place of the scores.
 //
-// The formulas are those of lib/kge/training/blocked_loss.h. A block of threads takes one query. Exponentials and
-// logarithms have the precision of the scores, sums over entities are in double, and no exponential of a positive
+// The formulas are those of lib/kge/training/scores/blocked_loss.h. A block of threads takes one query. Exponentials
+// and logarithms have the precision of the scores, sums over entities are in double, and no exponential of a positive
 // number is taken. NaN makes loss and gradient NaN.
 
 #ifndef RUTILE_LIB_KGE_GPU_BODIES_LOSS_BODIES_INL_H_

@@ -25,7 +25,7 @@
 #include "lib/machine/parallel_for.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/matrix_products.h"
-#include "lib/task/gradient_observer.h"
+#include "lib/task/gradients/gradient_observer.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
