@@ -31,7 +31,7 @@ struct ParameterGroupOptions {
   std::string text;             // that ParseParameterGroups made the groups of, if they come from a flag
 };
 
-// The row of the groups is their text: what ParseParameterGroups makes of it depends on the run's optimizer.
+// The first row is that of the groups, as text: what ParseParameterGroups makes of it depends on the run's optimizer.
 absl::Span<const Setting<ParameterGroupOptions>> ParameterGroupSettings();
 
 // "network.Ti.*:lr_scale=0.1,weight_decay=0;network.O.*:optimizer=sgd,learning_rate=0.01": GLOB:OPTION=VALUE,... of

@@ -104,15 +104,14 @@ void DescribeGroups(const ParameterGroupOptions& options, Json* json) {
   for (const ParameterGroup& group : options.groups) {
     Json described = {{"parameters", group.glob}};
     Describe(OptimizerSettings(), group.optimizer, /*compared=*/true, &described);
-    (*json)["parameter_groups"].push_back(described);
+    (*json)[ParameterGroupSettings().front().name].push_back(described);
   }
 }
 
 // The decay of this average depends on the length of the run, which is then compared.
 void DescribeLength(const TrainerOptions& options, Json* json) {
   if (!options.ema.has_value() || options.ema->type != EmaDecay::kExponential) return;
-  for (const char* name : {"max_epochs", "max_steps"})
-    DescribeRow(*FindSetting(StopSettings(), name), options.stop, json);
+  for (const Setting<StopOptions>& row : LengthSettings()) DescribeRow(row, options.stop, json);
 }
 
 Json ResumeConfig(const TrainerOptions& options, const std::map<std::string, std::string>& task) {
@@ -326,7 +325,7 @@ ResetOnResume PartsToReset(absl::Span<const ConfigChange> changes) {
     // otherwise, it may decide what is learned from, too: sums of both losses would be of neither.
     const bool computes_only = change.rule != nullptr && change.rule->meaning == ResumeRule::kComputesOnly;
     parts.judgment |= change.of_task;
-    parts.loss |= name == "data" || (change.of_task && !computes_only);
+    parts.loss |= name == DataSetting().name || (change.of_task && !computes_only);
     parts.epoch |= parts.loss;
     parts.task |= computes_only;
   }

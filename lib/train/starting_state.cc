@@ -25,6 +25,7 @@
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_of_doubles.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/options/trainer_settings.h"
 #include "lib/train/resume_config.h"
 
 namespace rutile {
@@ -194,7 +195,7 @@ absl::Status CarryOver(const Task& task, absl::Span<const ConfigChange> changes,
   Checkpoint& state = start->state;
   const FramedModel* const framed = task.framed();
   const auto depends = [framed](const ConfigChange& change) {
-    return change.name == "data" || (change.of_task && framed->FrameDependsOn(change.name));
+    return change.name == DataSetting().name || (change.of_task && framed->FrameDependsOn(change.name));
   };
   const auto change = framed == nullptr ? changes.end() : std::find_if(changes.begin(), changes.end(), depends);
   // Without such a change, the frame is the same but for the last digits of another machine, or of a build that chooses
@@ -203,9 +204,9 @@ absl::Status CarryOver(const Task& task, absl::Span<const ConfigChange> changes,
   if (!is_changed && state.frame.empty()) return absl::OkStatus();
   if (SameFrame(state.frame, now, /*nearly=*/!is_changed)) return absl::OkStatus();
   const auto refuse = [&](absl::string_view why, bool can_begin) {
-    const std::string other = !is_changed              ? "the scales of this version of rutile"
-                              : change->name == "data" ? "other data"
-                                                       : absl::StrCat("another ", change->name);
+    const std::string other = !is_changed                          ? "the scales of this version of rutile"
+                              : change->name == DataSetting().name ? "other data"
+                                                                   : absl::StrCat("another ", change->name);
     return absl::FailedPreconditionError(
         absl::StrCat("with ", other, " the model is another, and the run's cannot be carried over: ", why,
                      can_begin ? "; give what the run had, or start a new run with --init_from and its last.safetensors"
@@ -236,7 +237,7 @@ absl::Status CarryOver(const Task& task, absl::Span<const ConfigChange> changes,
 // One line for flags.txt and checkpoints.
 std::string Describe(absl::Span<const ConfigChange> changes) {
   return absl::StrJoin(changes, "; ", [](std::string* out, const ConfigChange& change) {
-    absl::StrAppend(out, change.name == "data"
+    absl::StrAppend(out, change.name == DataSetting().name
                              ? kOtherData
                              : absl::StrCat(change.name, " is ", change.after, ", was ", change.before));
   });
@@ -248,7 +249,9 @@ absl::Status AcceptChanges(const Task& task, const Checkpoint& now, const Traine
   Checkpoint& state = start->state;
   RETURN_IF_ERROR(CheckOverrides(state.config, now.config, options.overrides));
   ASSIGN_OR_RETURN(std::vector<ConfigChange> changes, ConfigChanges(state.config, now.config, task.ResumeRules()));
-  if (const std::string change = DataChange(state, now); !change.empty()) changes.push_back({"data", "", change});
+  if (const std::string change = DataChange(state, now); !change.empty()) {
+    changes.push_back({DataSetting().name, "", change});
+  }
   if (const absl::Status permitted = CheckChanges(changes, options.overrides); !permitted.ok()) {
     // Nobody is sent to --override with what it cannot do. The trial has tensors of its own, which are replaced whole.
     StartingState trial = *start;

@@ -45,6 +45,7 @@ absl::Span<const Setting<StopOptions>> StopSettings() {
   static constexpr char kEarly[] = "patience,divergence_threshold,stopping_threshold";
   static constexpr Range kLimit = AtLeast(1).Or(-1, "no limit");
   static constexpr Setting<O> kSettings[] = {
+      // The first two rows are LengthSettings.
       Setting<O>(
           "max_epochs", &O::max_epochs,
           "Stop after this many passes over the training examples. A resumed run goes on counting; -1 means no limit.")
@@ -97,6 +98,8 @@ absl::Span<const Setting<StopOptions>> StopSettings() {
   };
   return kSettings;
 }
+
+absl::Span<const Setting<StopOptions>> LengthSettings() { return StopSettings().first(2); }
 
 absl::Status CheckStopOptions(const StopOptions& options) {
   RETURN_IF_ERROR(CheckRanges(StopSettings(), options));

@@ -38,6 +38,9 @@ struct StopOptions {
 // otherwise, as they limit a run and do not decide its course.
 absl::Span<const Setting<StopOptions>> StopSettings();
 
+// Those rows of StopSettings that say how long a run gets: its epochs and its steps.
+absl::Span<const Setting<StopOptions>> LengthSettings();
+
 // INVALID_ARGUMENT naming the option, its value and its range.
 absl::Status CheckStopOptions(const StopOptions& options);
 

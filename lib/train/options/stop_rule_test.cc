@@ -2,8 +2,10 @@
 
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -126,6 +128,17 @@ TEST(StopRuleTest, SettingsReadTimes) {
   EXPECT_EQ(options.max_time, absl::Hours(24) + absl::Minutes(30));
   EXPECT_EQ(SettingText(row.Get(options)), "24h30m");
   EXPECT_THAT(row.Set("soon", &options), ErrorNames(absl::StatusCode::kInvalidArgument, {"DD:HH:MM:SS"}));
+}
+
+TEST(StopRuleTest, TheLengthOfARunIsItsEpochsAndSteps) {
+  StopOptions options;
+  options.max_epochs = 7;
+  options.max_steps = 11;
+  std::vector<std::string> rows;
+  for (const Setting<StopOptions>& row : LengthSettings()) {
+    rows.push_back(absl::StrCat(row.name, "=", SettingText(row.Get(options))));
+  }
+  EXPECT_THAT(rows, ::testing::ElementsAre("max_epochs=7", "max_steps=11"));
 }
 
 TEST(StopRuleTest, MinimaNeedEarlyStopping) {

@@ -148,7 +148,7 @@ struct TrainerOptions {
   RunMode mode = RunMode::kNew;
   // kResume: the checkpoint to go on from, in any directory; empty: the last in the directory.
   std::string resume_from;
-  // Options of the course that a resumed run may have otherwise (course.h), "data", or "all".
+  // Names of options that a resumed run may have otherwise (resume_config.h), "data" for its inputs, or "all".
   std::vector<std::string> overrides;
   // Stands for the content of the inputs: a resumed run must have the same. Empty: nobody knows.
   std::string data_sha256;

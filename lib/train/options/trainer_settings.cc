@@ -330,4 +330,6 @@ absl::Span<const Setting<TrainerOptions>> InputSettings() {
   return kSettings;
 }
 
+const SettingInfo& DataSetting() { return InputSettings().front(); }
+
 }  // namespace rutile

@@ -30,6 +30,8 @@ absl::Span<const Setting<TrainerOptions>> LogSettings();
 
 // What the record of a run has by other means than a value: the content of its inputs. --override knows it by the name.
 absl::Span<const Setting<TrainerOptions>> InputSettings();
+// The row of InputSettings for the training examples.
+const SettingInfo& DataSetting();
 
 // Calls visit(table, options) for each table of settings with its part of the options. Whatever concerns all settings
 // of a run (checkpoints, config.json, resuming) goes through this list. The average's table comes only where

@@ -13,6 +13,7 @@
 #include "lib/potential/data/structure_list.h"
 #include "lib/train/files/checkpoint.h"
 #include "lib/train/files/run_directory.h"
+#include "lib/train/options/trainer_settings.h"
 #include "tools/common/run/run_tool.h"
 
 namespace rutile {
@@ -25,7 +26,7 @@ bool GoesOn(const std::string& directory, const TrainerOptions& options) {
 
 bool MayHaveOtherData(const TrainerOptions& options) {
   return std::any_of(options.overrides.begin(), options.overrides.end(),
-                     [](const std::string& name) { return name == "data" || name == "all"; });
+                     [](const std::string& name) { return name == DataSetting().name || name == "all"; });
 }
 
 // True if the run went on with other data once before, so that its sets are not those that would be drawn. The trainer

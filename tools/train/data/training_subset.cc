@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
 #include "lib/potential/data/structure_list.h"
+#include "lib/train/options/trainer_settings.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
 
@@ -58,7 +59,7 @@ absl::StatusOr<std::optional<TrainingSubset>> SubsetFromFlags(TrainerOptions* op
         absl::StrCat(subset.flag, ": there are ", subset.plan.num_subsets, " subsets, counted from 0"));
   }
   const auto& overrides = options->overrides;
-  for (const char* data : {"data", "all"}) {
+  for (const char* data : {DataSetting().name, "all"}) {
     if (std::find(overrides.begin(), overrides.end(), data) == overrides.end()) continue;
     return absl::InvalidArgumentError(absl::StrCat("--subset and --override=", data,
                                                    " exclude each other: the plan is of the data that the run had"));
