@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# figures.sh [OPTIONS] [SECTION...]: measures the tables of docs/performance.md again, and prints them in its form.
+# figures.sh [OPTIONS] [SECTION...]: measures the tables of docs/performance-*.md again, and prints them in its form.
 #
 #   SECTION           of figures.tsv, which says what is run for each row; --list shows them (default: all);
 #                     --table=benchmarks/quality.tsv has those of models' errors and ranks

@@ -46,7 +46,8 @@ namespace rutile {
 namespace {
 
 constexpr absl::Duration kLook = absl::Milliseconds(2);
-// Up to this many processes, each sends its values directly to every other: docs/performance.md, "Several processes".
+// Up to this many processes, each sends its values directly to every other (docs/performance-potentials.md, "Several
+// processes").
 constexpr int kDirectProcesses = 4;
 constexpr int64_t kDirectBytes = 1 << 20;
 

@@ -19,7 +19,7 @@ namespace rutile {
 // order, and a gradient has the same bits regardless of which parts were announced early.
 class GradientBuckets : public GradientObserver {
  public:
-  // Chosen by measurement: docs/performance.md, "Several processes".
+  // Chosen by measurement: docs/performance-potentials.md, "Several processes".
   static constexpr int64_t kBucketBytes = 4 << 20;
 
   // early: GradientStream::EarlyGradients(). communicator must outlive this object, and so must the gradients until

@@ -11,7 +11,8 @@
 namespace rutile {
 namespace {
 
-// Up to this many values, the latency of an exchange costs more than its bytes: docs/performance.md.
+// Up to this many values, the latency of an exchange costs more than its bytes (docs/performance-potentials.md,
+// "Several processes").
 constexpr int64_t kSmall = 32768;
 
 }  // namespace

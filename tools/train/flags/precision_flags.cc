@@ -46,7 +46,7 @@ void TimeOn(const std::string& device, const TorchFacts& facts, std::vector<std:
                                    " know no times, those of 2.x do (docs/libtorch.md)"));
 }
 
-// Measured: docs/performance.md.
+// Measured: docs/performance-potentials.md.
 constexpr int kWideEnough = 200, kWideEnoughForKernels = 32;
 
 std::string FlagValue(const char* name) { return SettingFlagText(*FindSetting(EagerSettings(), name)); }
