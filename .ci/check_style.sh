@@ -34,6 +34,24 @@ limit_lines() {
   files "$@" | xargs -0 -r awk -v limit="$limit" 'FNR == limit + 1 { print FILENAME ":" FNR ": more than " limit " lines" }' >> "$violations"
 }
 
+# Rooms: x.h, x.cc and x_test.cc are one unit, and a folder has at most 20. A package of lib/ or tools/ has a README.md of
+# at most 40 lines, a program's manual (with a SYNOPSIS) as many as it needs.
+files '*.h' '*.cc' '*.cu' '*.sh' '*.py' | tr '\0' '\n' | awk '{
+    folder = unit = $0
+    sub(/\/[^\/]*$/, "", folder)
+    sub(/\.[a-z]+$/, "", unit)
+    sub(/(-inl|_test|_benchmark)$/, "", unit)
+    if (!seen[unit]++ && ++units[folder] == 21) print folder ":1: more than 20 units: divide it into rooms, by role"
+  }' >> "$violations"
+files 'lib/*BUILD' 'tools/*BUILD' | while IFS= read -r -d '' file; do
+  readme=${file%BUILD}README.md
+  if [ ! -f "$readme" ]; then
+    echo "$file:1: no README.md: what for, a picture of the units, where to start, an example"
+  elif [ "$(wc -l < "$readme")" -gt 40 ] && ! grep -qx '## SYNOPSIS' "$readme"; then
+    echo "$readme:41: more than 40 lines"
+  fi
+done >> "$violations"
+
 INCLUDE='^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]'
 
 forbid 'headers include ATen/core/Tensor.h at most: the rest of LibTorch costs every includer 5 to 20 s' \

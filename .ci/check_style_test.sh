@@ -25,6 +25,10 @@ printf '#if defined(RUTILE_LIB_X_K_INL_H_) == defined(HWY_TARGET_TOGGLE)\n#endif
 printf '#include "lib/x/good.h"\n' | tee lib/x/good.cc lib/x/good_test.cc > lib/x/x_main.cc
 printf 'load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")\n\ncc_library(\n)\n\ncc_test(\n)\n' > lib/x/BUILD
 printf 'DEFINE_int32(n, 1, "");\n' > tools/t/t_main.cc
+yes '' | head -40 > lib/x/README.md
+touch tools/t/BUILD
+printf '# t\n\n## SYNOPSIS\n%040d' 0 | sed 's/0/\n/g' > tools/t/README.md
+touch lib/x/unit_{01..17}.py lib/x/unit_{01..17}_test.sh
 git add -A
 "$script" . > "$dir/out" || fail "a clean repository: $(cat "$dir/out")"
 
@@ -44,6 +48,9 @@ yes '' | head -501 > lib/x/long.py
 yes '// line' | head -151 > tools/t/t_main.cc
 printf '#!/bin/sh\n%0121d\n%0120d\n' 0 0 > tools/t/wide.sh
 printf '/root/x is tracked but not there\n' > gone.md
+mkdir tools/u
+yes '' | head -41 > tools/u/README.md
+touch tools/u/BUILD tools/u/unit_{01..21}.cc
 git add -A && rm gone.md
 "$script" . > "$dir/out" && fail "violations, but exit status 0"
 expect 'lib/x/bad.h:1: the include guard should be RUTILE_LIB_X_BAD_H_'
@@ -62,6 +69,9 @@ expect 'lib/x/bad.cc:7: clang-format-14 would change'
 expect 'lib/x/BUILD:1: load cc_library from'
 expect 'lib/x/long.py:501: more than 500 lines'
 expect 'tools/t/t_main.cc:151: more than 150 lines'
+expect 'lib/x/BUILD:1: no README.md'
+expect 'tools/u/README.md:41: more than 40 lines'
+expect 'tools/u:1: more than 20 units'
 expect 'tools/t/wide.sh:2: more than 120 columns'
 grep -q 'wide.sh:3' "$dir/out" && fail '120 columns are refused'
 
