@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run_test.sh WHEEL TEST.py EVALUATE [TRACIN]: runs a test of the package with Debian's Python, from what the wheel holds; with numpy
+# run_test.sh WHEEL TEST.py [EVALUATE [TRACIN]]: runs a test of the package with Debian's Python, from what the wheel holds; with numpy
 # if it is there, and without it, where the test says that it works so.
 set -euo pipefail
 wheel=$1 test=$2

@@ -1,4 +1,4 @@
-"""Rules of this repository: many tests, or many benchmarks, that share a list of dependencies; tests of tools."""
+"""Rules of this repository: many tests, or many benchmarks, that share a list of dependencies; tests that are scripts."""
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 
@@ -103,7 +103,25 @@ def cc_fuzz_target(name, corpus, deps, **kwargs):
         **kwargs
     )
 
-def tool_tests(small = {}, medium = {}, large = {}, long = [], folder = ""):
+def script_test(name, given = [], data = [], size = "small", script = None):
+    """A shell test, by default of the script NAME.sh.
+
+    Args:
+      name: path of the script without ".sh". The name of the test is the last part of it.
+      given: labels whose files the script gets as its arguments.
+      data: what else it uses.
+      size: as of sh_test.
+      script: what runs, where several tests have one script.
+    """
+    native.sh_test(
+        name = name.split("/")[-1],
+        size = size,
+        srcs = [script or name + ".sh"],
+        args = ["$(locations %s)" % label for label in given],
+        data = given + data,
+    )
+
+def tool_tests(small = {}, medium = {}, large = {}, long = [], data = [], folder = ""):
     """One shell test for each NAME.sh, which runs tools with the helpers of tools/common/tool_test.sh.
 
     Args:
@@ -111,17 +129,18 @@ def tool_tests(small = {}, medium = {}, large = {}, long = [], folder = ""):
         path.
       medium: the same for tests that take longer.
       large: the same for tests that take minutes.
+      data: what each of them uses.
       long: names of those that get a quarter of an hour, since they start tools many times.
       folder: where the scripts are, if not beside the BUILD file; "tests/" is.
     """
     for size, tests in [("small", small), ("medium", medium), ("large", large)]:
-        for name, data in tests.items():
+        for name, more in tests.items():
             native.sh_test(
                 name = name.split("/")[-1],
                 size = size,
                 timeout = "long" if name in long else None,
                 srcs = [folder + name + ".sh"],
-                data = data + ["//tools/common:tool_test.sh"],
+                data = data + more + ["//tools/common:tool_test.sh"],
             )
 
 def flags_doc_test(tool, readme = "all"):
