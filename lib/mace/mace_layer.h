@@ -77,7 +77,7 @@ class MaceLayerSums {
   AlignedBuffer<double> mix_, product_, linear_, skip_, readout_, readout_hidden_;
   int64_t nodes_ = 0;  // of the readout's MLP, padded
 
-  // Of the last Forward; rows are sorted by species.
+  // What the last Forward leaves for the way back. Rows are sorted by species.
   int64_t rows_ = 0;
   std::vector<int32_t> order_, row_of_;          // the atom of a row, and the row of an atom
   std::vector<int64_t> first_row_;               // [S + 1]

@@ -52,7 +52,7 @@ struct TestResult {
 std::string WriteTestPotential(const Potential& potential, const std::string& name);
 
 TestResult ComputeCell(const TestModel& model, const Structure& structure);
-// The same with other species than those of the elements.
+// Computes a cell whose atoms have these species, not those of their elements.
 TestResult ComputeCell(const TestModel& model, const Structure& structure, const std::vector<int>& species);
 
 // Atoms with all images that are near enough to be neighbors, and full lists, found by plain loops over all pairs. With

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes schedules.json: learning rates by torch.optim.lr_scheduler, for lib/optimizer/schedule_torch_test.cc.
+"""Writes schedules.json: learning rates by torch.optim.lr_scheduler, for lib/optimizer/schedule/schedule_torch_test.cc.
 
     python3 testdata/train/make_schedules.py > testdata/train/schedules.json
 

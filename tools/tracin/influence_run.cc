@@ -445,7 +445,7 @@ absl::Status CheckNamedBy(const InfluenceDomain& domain, const std::string& path
   };
   std::vector<int64_t> train = result.influence.train_order;
   std::sort(train.begin(), train.end());
-  // Of structures, the hash is of those that count, and a sample does not tell the others.
+  // For structures, the hash is of those that count, and a sample does not tell the others.
   const bool is_sample =
       result.description.model == "atomistic" && result.description.settings.count("sample_rate") > 0;
   if (!is_sample && domain.TrainSha256(train) != result.description.train_sha256) {

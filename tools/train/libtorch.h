@@ -20,8 +20,9 @@ namespace rutile {
 // returns OK.
 absl::Status ContinueWithLibTorch(const ToolRun& run);
 
-// The same where the data need LibTorch and the flags do not, which `why` says: "energies from features on a GPU". In
-// train it is INVALID_ARGUMENT if one of the inputs is standard input, which has been read by then.
+// Does what ContinueWithLibTorch does, where the data need LibTorch and the flags do not, which `why` says: "energies
+// from features on a GPU". In train it is INVALID_ARGUMENT if one of the inputs is standard input, which has been read
+// by then.
 absl::Status NeedLibTorch(const ToolRun& run, absl::Span<const std::string> inputs, absl::string_view why);
 
 // Sets how many threads LibTorch's operations use, if they can be reached.

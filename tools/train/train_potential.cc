@@ -232,7 +232,7 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   }
   RETURN_IF_ERROR(LeaveOutUnlabeled(data, task_options.loss, &split));
   RETURN_IF_ERROR(CheckHeldOut(data, files, split));
-  // Of a part of a run's structures, that run has said it.
+  // A run on a subset repeats nothing that the run on all structures has said.
   if (!subset.has_value() && !OnlyChecksFirstBatch()) CheckSplit(data, task_options.atomic_energies, split);
   if (subset.has_value()) {
     ASSIGN_OR_RETURN(options.left_out, LeftOutStructures(*subset, data, split.train));

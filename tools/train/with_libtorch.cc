@@ -1,4 +1,5 @@
-// Of train-libtorch: all of train is there. Users do not call it: train does (libtorch.h).
+// What train-libtorch adds to the sources of train: nothing is missing in it. Users do not call it: train does
+// (libtorch.h).
 
 #include <ATen/Parallel.h>
 

@@ -1,6 +1,7 @@
-// Of train, which links without LibTorch: definitions that stand in for those that need it. As this object comes before
-// all libraries, the linker leaves out their objects of the same functions. One that is forgotten here is an error of
-// the linker, since LibTorch is not there (tools/dev/without_libtorch.bzl).
+// What `train` adds to the sources that it shares with train-libtorch: definitions that stand in for those that need
+// LibTorch, which it does not link. As this object comes before all libraries, the linker leaves out their objects of
+// the same functions. One that is forgotten here is an error of the linker, since LibTorch is not there
+// (tools/dev/without_libtorch.bzl).
 //
 // None of them is reached, because train has become train-libtorch by then, but for FindTorchFacts.
 

@@ -32,7 +32,8 @@ std::string FlagText(const std::string& type, const std::string& value);
 // out". `why`: "with --optimizer=adam". Nobody tunes a flag in vain.
 absl::Status RefuseFlags(absl::string_view why, std::initializer_list<const char*> names);
 
-// The same for those of `used` that are false: `chosen` is "--optimizer=adam".
+// INVALID_ARGUMENT for the first of `used` that is given and false, which means that `chosen`, "--optimizer=adam", does
+// not use it.
 absl::Status RefuseUnused(absl::string_view chosen, std::initializer_list<std::pair<const char*, bool>> used);
 
 }  // namespace rutile

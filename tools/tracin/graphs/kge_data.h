@@ -39,7 +39,7 @@ struct KgeData {
   // of r".
   std::vector<std::string> Columns() const;
   std::vector<std::string> Cells(const Triple& example) const;
-  // Likewise of training examples, with a column known_false if some are.
+  // Return the columns of training examples, which have known_false, too, if some are.
   std::vector<std::string> TrainColumns() const;
   std::vector<std::string> TrainCells(int64_t example) const;
 };

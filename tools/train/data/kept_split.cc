@@ -94,7 +94,7 @@ absl::StatusOr<std::optional<Split>> KeptSplit(const std::string& directory, con
     }
   }
   const size_t known = kept.train.size() + kept.validation.size() + kept.test.size();
-  // Of data that may not be other ones nothing is left to be drawn, or the trainer refuses them.
+  // Where the data may not be others, either nothing is left to be drawn, or the trainer refuses them.
   if (!may_be_other && static_cast<int64_t>(known) != data.num_structures()) return std::nullopt;
   PrintMessage(absl::StrCat(known, " structures are known to ", run, " and stay in their sets: ", kept.train.size(),
                             " train, ", kept.validation.size(), " validate, ", kept.test.size(), " test; ",

@@ -23,7 +23,7 @@ DEFINE_string(
 namespace rutile {
 namespace {
 
-// Of a hash, in the settings of a run.
+// Characters of a hash that the settings of a run record.
 constexpr size_t kShortHash = 12;
 
 absl::Status Mismatch(const TrainingSubset& subset, int64_t num_train, absl::string_view what) {

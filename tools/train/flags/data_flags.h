@@ -23,8 +23,8 @@ absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs
                                             const std::map<uint8_t, double>& atomic_energies,
                                             DescriptorDefaults defaults);
 
-// Of the flags that ReadTrainingData goes by, those that decide what is learned from the same files, for
-// TrainerOptions::course: only what differs from the default, by the flags' names.
+// Returns the flags of ReadTrainingData that decide what is learned from the same files, for TrainerOptions::config: by
+// their names, those alone that differ from the default.
 std::map<std::string, std::string> DataConfig(const AtomicData& data);
 
 // By --cached_features, --cache_neighbors, --cache_triplets, --cache_geometry, --cache_max_bytes, --cache_dir: finds

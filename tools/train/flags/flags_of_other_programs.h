@@ -8,7 +8,7 @@
 
 namespace rutile {
 
-// Of aenet-python, TiePin, PyKEEN, NequIP and Lightning, and what people are used to.
+// Returns flags of aenet-python, TiePin, PyKEEN, NequIP and Lightning, and others that people are used to.
 absl::Span<const ForeignFlag> TrainForeignFlags();
 
 }  // namespace rutile

@@ -19,8 +19,8 @@ namespace rutile {
 // otherwise here.
 absl::StatusOr<FactorRounding> KernelRoundingFromFlags(const TrainerOptions& options);
 
-// The same of potentials' kernels, which have mixed precision alone: kBf16 or kNone. Where there is a CUDA device and
-// --compile_mode is not given, mixed precision is left to it, as what is not on offer is to LibTorch.
+// Returns the rounding of potentials' kernels, which have mixed precision alone: kBf16 or kNone. Where there is a CUDA
+// device and --compile_mode is not given, mixed precision is left to it, as what is not on offer is to LibTorch.
 absl::StatusOr<FactorRounding> PotentialRoundingFromFlags(const TrainerOptions& options);
 
 // True if --device is neither auto nor cpu.
@@ -49,8 +49,8 @@ absl::Status SetEagerFromFlags(FactorRounding kernels, bool kernels_on_gpu, Trai
 void NoteNarrowNetworks(const std::vector<int>& hidden, FactorRounding kernels, const TrainerOptions& options,
                         std::vector<std::string>* messages);
 
-// Of the parameters: from --precision, where auto is fp64 for data in fp64. INVALID_ARGUMENT where fp64 data and a flag
-// for fp32 meet. kernels: as in SetEagerFromFlags.
+// Returns the type of the parameters by --precision, where auto is fp64 for data in fp64. INVALID_ARGUMENT where fp64
+// data and a flag for fp32 meet. kernels: as in SetEagerFromFlags.
 absl::StatusOr<DType> PrecisionFromFlags(bool data64, FactorRounding kernels, const TrainerOptions& options);
 
 }  // namespace rutile

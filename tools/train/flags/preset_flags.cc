@@ -27,8 +27,8 @@ namespace {
 
 constexpr char kPreset[] = "preset";
 
-// Of the run that the flags would continue, or an empty string. Files that cannot be read are left to the trainer,
-// which says what is wrong with them.
+// Returns the last checkpoint of the run that the flags would continue, or an empty string. Files that cannot be read
+// are left to the trainer, which says what is wrong with them.
 absl::StatusOr<std::string> CheckpointToResume() {
   TrainerOptions options;
   RETURN_IF_ERROR(SetResumingFromFlags(&options));
