@@ -10,6 +10,7 @@ check takes a second. It prints "BUILD:line: what is wrong" and exits 1 if
   a source or header of a package is in no target, or a source in two libraries;
   no test includes a header of a library of lib/ with sources;
   a program that must start fast (WITHOUT_LIBTORCH) reaches LibTorch through deps;
+  nvcc reads a header that its cuda_library does not name, so that a change of the header would not compile it again;
   packages include each other in a circle, or one that they may not see (SEAM).
 
 --fix     writes the deps instead of complaining about them.
@@ -73,6 +74,7 @@ class Target:
         self.deps = {normal(d, package) for d in args.get("deps", [])}
         self.keep = {normal(d, package) for d in re.findall(r'"([^"]+)",\s*# keep', block)}
         self.needed = set()  # found by find_needed
+        self.cuda_srcs, self.cuda_headers = sorted(paths("cuda_srcs")), args.get("cuda_headers", [])
         self.problems = []
 
     def complain(self, message):
@@ -83,6 +85,23 @@ def matches(name, pattern):
     """Whether Bazel's glob of the pattern has this file."""
     regex = re.escape(pattern).replace(r"\*\*/", "(?:.*/)?").replace(r"\*", "[^/]*")
     return re.fullmatch(regex, name) is not None
+
+
+def globbed(inside, patterns):
+    return [f for f in inside if any(matches(f, p) for p in patterns)]
+
+
+def files_of(labels, package, packages):
+    """The files that these labels of a BUILD file stand for, those of filegroups among them."""
+    files = set()
+    for label in labels:
+        home, _, name = (label[2:] if label.startswith("//") else "%s:%s" % (package, label.lstrip(":"))).partition(":")
+        groups = {}
+        for match in re.finditer(r"^filegroup\(\n(?:.*\n)*?\)\n", read(os.path.join(home, "BUILD")), re.M):
+            args = eval(match.group(0), {"filegroup": dict, "glob": lambda p, **_: globbed(packages[home], p)})  # pylint: disable=eval-used,cell-var-from-loop
+            groups[args["name"]] = args["srcs"]
+        files |= files_of(groups[name], home, packages) if name in groups else {os.path.join(home, name)}
+    return files
 
 
 def normal(label, package):
@@ -112,7 +131,7 @@ def read_targets(package, inside):
     text = read(os.path.join(package, "BUILD"))
     targets = []
     for match in re.finditer(r"^(%s)\(\n(?:.*\n)*?\)\n" % "|".join(RULES), text, re.M):
-        args = eval(match.group(0), {match.group(1): dict, "select": lambda _: [], "glob": lambda _: []})  # pylint: disable=eval-used
+        args = eval(match.group(0), {match.group(1): dict, "select": lambda _: [], "glob": lambda p: globbed(inside, p)})  # pylint: disable=eval-used
         targets.append(Target(package, match.group(1), args, text.count("\n", 0, match.start()) + 1, match.group(0), inside))
     return targets
 
@@ -190,6 +209,18 @@ def write_deps(target, wanted):
         file.write(text)
 
 
+def check_cuda_headers(target, packages):
+    named = files_of(target.cuda_headers, target.package, packages)
+    seen, rest = set(), list(target.cuda_srcs)
+    while rest:
+        for header in INCLUDE.findall(read(rest.pop())):
+            if header.startswith("lib/") and header not in seen:
+                seen.add(header)
+                rest.append(header)
+    for header in sorted(seen - named):
+        target.complain("cuda_headers lack %s" % header)
+
+
 def check_tested(targets):
     named = set().union(*(t.needed | t.keep for t in targets if t.rule in TESTS))
     for target in targets:
@@ -260,6 +291,8 @@ def main():
             target.deps = wanted | target.keep
         else:
             check_deps(target, wanted)
+    for target in targets:
+        check_cuda_headers(target, packages)
     check_tested(targets)
     check_without_libtorch(targets)
     rows, circle = layers(targets)
