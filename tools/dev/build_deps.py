@@ -11,7 +11,8 @@ check takes a second. It prints "BUILD:line: what is wrong" and exits 1 if
   no test includes a header of a library of lib/ with sources;
   a program that must start fast (WITHOUT_LIBTORCH) reaches LibTorch through deps;
   nvcc reads a header that its cuda_library does not name, so that a change of the header would not compile it again;
-  packages include each other in a circle, or one that they may not see (SEAM).
+  packages include each other in a circle, or one that they may not see (SEAM);
+  the table of layers in docs/architecture.md lacks a package of lib/, or says another layer.
 
 --fix     writes the deps instead of complaining about them.
 --layers  prints the layers of packages that follow from deps: a package stands above all that it uses.
@@ -263,6 +264,23 @@ def layers(targets):
     return rows, []
 
 
+def check_table(rows):
+    """What is wrong with the rows "| 5-7 | lib/a, lib/b/{c, d} | ... |" of docs/architecture.md."""
+    path = "docs/architecture.md"
+    layer = {package: number for number, row in enumerate(rows) for package in row if package.startswith("lib/")}
+    problems, listed = [], set()
+    for line, text in enumerate(read(path).split("\n"), 1):
+        match = re.match(r"\| (\d+)(?:-(\d+))? \| (lib/[^|]*) \|", text)
+        names = re.findall(r"(lib/[\w/]*)(?:\{([^}]*)\})?", match.group(3)) if match else []
+        for package in [stem + end for stem, ends in names for end in ends.split(", ")]:
+            listed.add(package)
+            if package not in layer:
+                problems.append("%s:%d: no package %s" % (path, line, package))
+            elif not int(match.group(1)) <= layer[package] <= int(match.group(2) or match.group(1)):
+                problems.append("%s:%d: %s is in layer %d (--layers)" % (path, line, package, layer[package]))
+    return problems + ["%s:1: the table of layers lacks %s" % (path, package) for package in sorted(set(layer) - listed)]
+
+
 def main():
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
     # The plugin of LAMMPS is built by CMake, with headers that are not here.
@@ -303,6 +321,8 @@ def main():
             problems.append("%s:1: is in %s: one of them must exclude it" % (file, " and ".join(homes)))
     if circle:
         problems.append("%s/BUILD:1: packages include each other: %s" % (circle[0], " -> ".join(circle)))
+    if not circle:
+        problems += check_table(rows)
     for target in targets:
         problems += target.problems
     if "--layers" in sys.argv[1:]:
