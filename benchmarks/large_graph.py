@@ -3,8 +3,9 @@
 
     large_graph.py FOLDER [--entities=N] [--triples=N] [--relations=N] [FLAG OF TRAIN...]
 
-Generates a graph into FOLDER (unless it is there), runs the tools with two threads, and prints a table of seconds, the
-peak of resident memory in GB, and what evaluate says of the model. rutile's programs come from PATH or bin/.
+Generates a graph into FOLDER (unless it is there), runs the tools with two threads, and prints a table of seconds,
+seconds of the processor, the peak of resident memory in GB, and what evaluate says of the model. rutile's programs come
+from PATH or bin/.
 
 The graph has something to learn. Each entity has one of 50 types, one of a number of communities, and a place in the
 group of both. A relation leads from a type to a type; a triple's tail is of its type and, four times in five, of the
@@ -69,7 +70,8 @@ def run(name, arguments, output=None):
     seconds = time.monotonic() - start
     if status != 0:
         sys.exit(f'{name}: status {os.waitstatus_to_exitcode(status)}')
-    print(f'{name}\t{seconds:.1f} s\t{usage.ru_maxrss / 1e6:.2f} GB', flush=True)
+    processor = usage.ru_utime + usage.ru_stime
+    print(f'{name}\t{seconds:.1f} s\t{processor:.1f} s\t{usage.ru_maxrss / 1e6:.2f} GB', flush=True)
     return seconds
 
 

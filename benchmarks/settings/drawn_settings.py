@@ -93,6 +93,7 @@ DRAWN = {
     "negatives_per_batch": ("g", ["--kge_loss=1vsAll --label_smoothing=0 --negatives_per_batch=5",
                                   "--kge_loss=KvsAll --label_smoothing=0 --negatives_per_batch=5 "
                                   "--optimizer=rowwise-adagrad --learning_rate=0.1"]),
+    "negatives_by": ("g", ["--kge_loss=1vsAll --label_smoothing=0 --negatives_per_batch=6 --negatives_by=frequency"]),
     "output_channels": ("g", [CONVE + "--output_channels=3"]),
     "output_dropout": ("g", [CONVE + "--output_dropout=0"]),
     "regularization": ("g", ["--regularizer=n3 --regularization=0.2"]),
@@ -216,6 +217,7 @@ DRAWN = {
     "device": ("pg", ["--device=cpu"]),
     "float32_matmul_precision": ("pg", ["--float32_matmul_precision=high"]),
     "gradient_checkpointing": ("pg", None),
+    "mapped_memory": ("pg", None),
     "memory_cleanup": ("pg", None),
     "mixed_precision": ("pg", None),
     "precision": ("pg", ["--precision=fp32", "--precision=bf16-mixed"]),

@@ -6,6 +6,7 @@
 #include "lib/base/logging.h"
 #include "lib/base/round_up.h"
 #include "lib/machine/aligned_buffer.h"
+#include "lib/machine/mapped_memory.h"
 
 namespace rutile {
 namespace {
@@ -59,12 +60,18 @@ Tensor Tensor::Zeros(DType dtype, std::vector<int64_t> shape) {
   int64_t size;
   CHECK(!__builtin_mul_overflow(NumElements(shape), ByteSize(dtype), &size)) << "a tensor of more than 2^63 bytes";
   tensor.shape_ = std::move(shape);
+  tensor.writable_ = true;
+  if (std::shared_ptr<void> mapped = MappedZeros(size); mapped != nullptr) {
+    tensor.data_ = mapped.get();
+    tensor.owner_ = std::move(mapped);
+    tensor.capacity_ = size;
+    return tensor;
+  }
   // Memory is whole cache lines, so that Reuse finds room for a few elements more.
   const auto memory = std::make_shared<AlignedBuffer<char>>(
       AlignedBuffer<char>::Zeros(std::max(kBufferAlignment, RoundUp(size, kBufferAlignment))));
   tensor.data_ = memory->data();
   tensor.owner_ = memory;
-  tensor.writable_ = true;
   tensor.capacity_ = memory->size();
   return tensor;
 }

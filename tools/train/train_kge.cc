@@ -125,8 +125,12 @@ void PrintFacts(const KgeTask& task, const KnowledgeGraph& graph) {
       kKgeModelNames.Name(options.model),
       options.model == KgeModel::kConvE ? absl::StrCat(" (", kConveVariantNames.Name(options.variant), ")") : "",
       ", loss ", kKgeLossNames.Name(options.loss),
-      options.negatives_per_batch > 0 ? absl::StrCat(" sampled with ", options.negatives_per_batch, " negatives")
-                                      : ""));
+      options.negatives_per_batch > 0
+          ? absl::StrCat(" sampled with ", options.negatives_per_batch, " negatives",
+                         options.negatives_by == NegativeKind::kUniform
+                             ? ""
+                             : absl::StrCat(", half of them by ", kNegativeKindNames.Name(options.negatives_by)))
+          : ""));
   if (!graph.train_weights.empty()) PrintMessage("losses of triples are multiplied by their weights");
   if (!graph.negatives.empty()) {
     PrintMessage(absl::StrCat(graph.negatives.size(), " triples are known to be false",

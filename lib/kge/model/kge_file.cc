@@ -145,6 +145,7 @@ const Schema& KgeSchema() {
           {"candidate_dropout", false, "rate of the entities that queries were scored with"},
           {"group_queries", false, "`true`, where 1vsAll learned from heads and relations with all their tails"},
           {"negatives_per_batch", false, "of the sampled softmax, where training did not score all entities"},
+          {"negatives_by", false, "frequency or type, unless they were drawn uniformly"},
           {"regularizer", false, "n3, f2, l3 or dura, where training added one to its loss"},
           {"regularization", false, "its weight"},
           {"relation_prediction", false, "weight of the loss of relations, where training added it"},

@@ -10,7 +10,6 @@
 #include "lib/base/logging.h"
 #include "lib/kge/model/kge_file.h"
 #include "lib/kge/model/kge_init.h"
-#include "lib/tensorfile/tensor_of_doubles.h"
 #include "lib/testing/damaged_file.h"
 
 namespace {
@@ -28,7 +27,7 @@ std::string WholeFile() {
   options.kernel_height = options.kernel_width = 2;
   model.shape.num_entities = 3;
   model.shape.num_relations = 4;  // two, and their inverses
-  model.parameters = rutile::TensorOfDoubles(rutile::DType::kF32, rutile::InitialKgeParameters(model.shape, 5));
+  model.parameters = rutile::InitialKgeTensor(model.shape, 5, rutile::DType::kF32);
   const rutile::ScratchFile file;
   CHECK(rutile::WriteKgeModel(file.path(), model).ok());
   return rutile::WithoutChecksums(file.Contents());

@@ -13,16 +13,18 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 
-void FillNormal(double deviation, RandomStream stream, absl::Span<double> values) {
-  for (double& value : values) value = deviation * stream.Normal();
+template <typename T>
+void FillNormal(double deviation, RandomStream stream, absl::Span<T> values) {
+  for (T& value : values) value = static_cast<T>(deviation * stream.Normal());
 }
 
-void FillUniform(double bound, RandomStream stream, absl::Span<double> values) {
-  for (double& value : values) value = stream.Uniform(-bound, bound);
+template <typename T>
+void FillUniform(double bound, RandomStream stream, absl::Span<T> values) {
+  for (T& value : values) value = static_cast<T>(stream.Uniform(-bound, bound));
 }
 
-void FillEmbeddings(const EmbeddingInit& init, const ParameterSlice& table, RandomStream stream,
-                    absl::Span<double> values) {
+template <typename T>
+void FillEmbeddings(const EmbeddingInit& init, const ParameterSlice& table, RandomStream stream, absl::Span<T> values) {
   switch (init.kind) {
     case EmbeddingInitKind::kXavier:
       return FillNormal(std::sqrt(2 / static_cast<double>(table.shape[0] + table.shape[1])), stream, values);
@@ -33,16 +35,15 @@ void FillEmbeddings(const EmbeddingInit& init, const ParameterSlice& table, Rand
   }
 }
 
-}  // namespace
-
-std::vector<double> InitialKgeParameters(const KgeShape& shape, uint64_t seed) {
-  std::vector<double> parameters(shape.offsets().size, 0.0);
+// parameters: [shape.offsets().size] numbers of 0.
+template <typename T>
+void Fill(const KgeShape& shape, uint64_t seed, absl::Span<T> parameters) {
   const bool glorot = shape.options.variant == ConveVariant::kTiepin;
   const auto kernel = static_cast<double>(shape.options.kernel_height * shape.options.kernel_width);
   const auto features = static_cast<double>(shape.num_features()), dim = static_cast<double>(shape.dim());
   for (const ParameterSlice& slice : shape.Slices()) {
     const int64_t size = slice.num_elements();
-    const absl::Span<double> values = absl::MakeSpan(parameters).subspan(slice.offset, size);
+    const absl::Span<T> values = parameters.subspan(slice.offset, size);
     const RandomStream stream(seed, absl::StrCat("kge_init.", slice.name));
     if (slice.name == "relation.weight" && shape.options.model == KgeModel::kRotatE) {
       FillUniform(kPi, stream, values);
@@ -61,8 +62,25 @@ std::vector<double> InitialKgeParameters(const KgeShape& shape, uint64_t seed) {
       FillUniform(1 / std::sqrt(features), stream, values);
     } else if (absl::StartsWith(slice.name, "bn")) {
       const bool one = absl::EndsWith(slice.name, ".weight") || absl::EndsWith(slice.name, ".running_var");
-      std::fill(values.begin(), values.end(), one ? 1.0 : 0.0);
+      std::fill(values.begin(), values.end(), one ? T(1) : T(0));
     }
+  }
+}
+
+}  // namespace
+
+std::vector<double> InitialKgeParameters(const KgeShape& shape, uint64_t seed) {
+  std::vector<double> parameters(shape.offsets().size, 0.0);
+  Fill(shape, seed, absl::MakeSpan(parameters));
+  return parameters;
+}
+
+Tensor InitialKgeTensor(const KgeShape& shape, uint64_t seed, DType dtype) {
+  Tensor parameters = Tensor::Zeros(dtype, {shape.offsets().size});
+  if (dtype == DType::kF64) {
+    Fill(shape, seed, parameters.mutable_values<double>());
+  } else {
+    Fill(shape, seed, parameters.mutable_values<float>());
   }
   return parameters;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/kge/model/kge_shape.h"
+#include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
 
@@ -16,6 +17,10 @@ namespace rutile {
 // entity biases at 0. Each slice has its own random stream, so that another size of one slice does not change the
 // others.
 std::vector<double> InitialKgeParameters(const KgeShape& shape, uint64_t seed);
+
+// Returns the same numbers as a tensor, rounded if dtype is F32; CHECK-fails unless it is that or F64. Beside the
+// tensor it takes no memory, of which a table of millions of entities has none to spare.
+Tensor InitialKgeTensor(const KgeShape& shape, uint64_t seed, DType dtype);
 
 }  // namespace rutile
 

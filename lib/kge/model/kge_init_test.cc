@@ -55,6 +55,17 @@ TEST(InitialKgeParametersTest, WeightsAreSpreadAsTheProjectsDo) {
   EXPECT_GT(Largest(Part(shape, parameters, "fc.bias")), 0.9 / std::sqrt(9728));
 }
 
+TEST(InitialKgeParametersTest, TensorsHaveTheSameNumbers) {
+  const KgeShape shape = Shape(ConveVariant::kTiepin);
+  const std::vector<double> parameters = InitialKgeParameters(shape, 3);
+  EXPECT_EQ(InitialKgeTensor(shape, 3, DType::kF64).ToDoubles(), parameters);
+  const Tensor rounded = InitialKgeTensor(shape, 3, DType::kF32);
+  ASSERT_EQ(rounded.num_elements(), static_cast<int64_t>(parameters.size()));
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    ASSERT_EQ(rounded.values<float>()[i], static_cast<float>(parameters[i])) << i;
+  }
+}
+
 TEST(InitialKgeParametersTest, EmbeddingsAreDrawnAsAsked) {
   KgeShape shape = Shape(ConveVariant::kLibkge);
   const std::vector<double> conv = Part(shape, InitialKgeParameters(shape, 1), "conv.weight");

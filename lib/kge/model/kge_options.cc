@@ -48,6 +48,9 @@ bool IsRegularized(const KgeOptions& options) { return options.regularizer != Kg
 // The most entities that a batch's queries share as false answers: more cost as much as all entities of such graphs.
 constexpr int64_t kMostNegatives = int64_t{1} << 20;
 
+// The fewest that are drawn half uniformly, two of them, and half otherwise.
+constexpr int64_t kLeastDrawnTwoWays = 4;
+
 bool IsSampled(const KgeOptions& options) { return options.negatives_per_batch > 0 && IsSoftmaxLoss(options.loss); }
 
 // Labels that are not 0 for false answers would need the scores of all entities; so would a mask of all of them.
@@ -56,6 +59,12 @@ absl::Status CheckSampling(const KgeOptions& options) {
   // A query whose tail is the only negative would be compared with nothing.
   if (options.negatives_per_batch == 1) {
     return absl::InvalidArgumentError("negatives_per_batch = 1: expected 2 or more, or 0 for all entities");
+  }
+  if (options.negatives_by != NegativeKind::kUniform && options.negatives_per_batch < kLeastDrawnTwoWays) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("negatives_per_batch = ", options.negatives_per_batch,
+                     " with negatives_by = ", kNegativeKindNames.Name(options.negatives_by),
+                     ", which draws half of them uniformly: expected ", kLeastDrawnTwoWays, " or more"));
   }
   if (options.label_smoothing > 0) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -243,6 +252,15 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
           .In(AtLeast(0).AtMost(kMostNegatives))
           .Needs("kge_loss", [](const O& options) { return IsSoftmaxLoss(options.loss); })
           .RecordedIf(IsSampled),
+      Setting<O>::Choice<&O::negatives_by, &kNegativeKindNames>(
+          "negatives_by",
+          "How --negatives_per_batch draws: uniform, or half of them uniformly and half by frequency (as often as "
+          "entities are answers of training triples) or by type (entities of the types that answers have, where "
+          "featurize was given types). Each counts as its probability asks, so that the loss stays that of all "
+          "entities on average.")
+          .Needs("negatives_per_batch", IsSampled)
+          .RecordedIf(
+              [](const O& options) { return IsSampled(options) && options.negatives_by != NegativeKind::kUniform; }),
       Setting<O>::Choice<&O::regularizer, &kKgeRegularizerNames>(
           "regularizer",
           "What the training loss of each triple adds for its head, relation and tail, so that frequent ones count as "

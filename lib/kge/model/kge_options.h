@@ -75,6 +75,13 @@ enum class LabelSmoothing { kDettmers, kStandard, kPykeen };
 inline constexpr absl::string_view kLabelSmoothingWords[] = {"dettmers", "standard", "pykeen"};
 inline constexpr LooseEnumNames<LabelSmoothing> kLabelSmoothingNames("no label smoothing", kLabelSmoothingWords);
 
+// How a sampled softmax draws its negatives: uniformly, or half of them by how often entities are answers, or by the
+// types of answers (lib/kge/training/scores/negative_samples.h).
+enum class NegativeKind { kUniform, kFrequency, kType };
+
+inline constexpr absl::string_view kNegativeKindWords[] = {"uniform", "frequency", "type"};
+inline constexpr LooseEnumNames<NegativeKind> kNegativeKindNames("no way to draw negatives", kNegativeKindWords);
+
 // What training adds to the loss of a triple (h, r, t): regularization times the sum over its three embeddings of sum_k
 // |x_k|^p. n3: p = 3, where ComplEx counts the moduli of its complex numbers (the nuclear 3-norm of Lacroix, Usunier,
 // Obozinski, ICML 2018); f2: p = 2, the squared Frobenius norm (same paper); l3: p = 3 over real numbers. n3 and l3 are
@@ -129,6 +136,7 @@ struct KgeOptions {
   // Softmax losses: false answers that the queries of a batch share, drawn anew for each batch
   // (lib/kge/training/scores/sampled_scores.h). 0: all entities.
   int64_t negatives_per_batch = 0;
+  NegativeKind negatives_by = NegativeKind::kUniform;
   KgeRegularizer regularizer = KgeRegularizer::kNone;
   double regularization = 0.05;  // weight of the regularizer
   // All but ConvE, TuckER and distances: weight of the loss of a triple's relation among all relations, given head and

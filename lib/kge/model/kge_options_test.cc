@@ -92,6 +92,10 @@ TEST(CheckKgeOptionsTest, ASampledSoftmaxRefusesWhatNeedsAllEntities) {
   options.candidate_dropout = 0;
   options.negatives_per_batch = 1;
   EXPECT_THAT(Refusal(options), ErrorNames({"negatives_per_batch = 1", "2 or more"}));
+  options.negatives_by = NegativeKind::kFrequency;
+  options.negatives_per_batch = 3;
+  EXPECT_THAT(Refusal(options), ErrorNames({"negatives_per_batch = 3", "negatives_by = frequency", "4 or more"}));
+  options.negatives_by = NegativeKind::kUniform;
   options.negatives_per_batch = -1;
   EXPECT_THAT(Refusal(options), ErrorNames({"negatives_per_batch", "-1"}));
 }
@@ -252,6 +256,7 @@ TEST(KgeSettingsTest, RowsCountForTheModelsThatHaveThem) {
   KgeOptions conve, distmult;
   conve.loss = distmult.loss = KgeLoss::kOneVsAll;
   conve.regularizer = distmult.regularizer = KgeRegularizer::kF2;
+  conve.negatives_per_batch = distmult.negatives_per_batch = 4;
   distmult.model = KgeModel::kDistMult;
   distmult.label_smoothing = 0;
   std::vector<std::string> of_conve, of_products;

@@ -33,8 +33,7 @@ absl::Status Write(char** argv) {
   model.names = graph;
   model.shape.num_entities = graph.num_entities();
   model.shape.num_relations = graph.num_query_relations();
-  const std::vector<double> values = InitialKgeParameters(model.shape, /*seed=*/1);
-  model.parameters = Tensor::Of<float>(std::vector<float>(values.begin(), values.end()));
+  model.parameters = InitialKgeTensor(model.shape, /*seed=*/1, DType::kF32);
   model.metadata = {{"tool", "untrained_model"}, {"version", "0"}, {"command", ""}, {"inputs", "{}"}};
   return WriteKgeModel(argv[2], model);
 }

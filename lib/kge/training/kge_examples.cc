@@ -46,9 +46,10 @@ KgeExamples::KgeExamples(std::shared_ptr<const KnowledgeGraph> graph, std::share
       train_keys_(LearnsKeys(options)),
       directions_(graph_->inverse_relations ? 2 : 1),
       weighted_(HasWeightsOrNegatives(*graph_)),
-      negative_weight_(options.negative_weight),
-      negatives_per_batch_(IsSoftmaxLoss(options.loss) ? options.negatives_per_batch : 0),
-      seed_(options.seed) {
+      negative_weight_(options.negative_weight) {
+  if (IsSoftmaxLoss(options.loss) && options.negatives_per_batch > 0) {
+    negatives_ = std::make_unique<const NegativeSampler>(graph_, options);
+  }
   if (train_keys_) train_tails_ = TailsOf(graph_->train, *graph_);
   if (keys_) valid_tails_ = TailsOf(graph_->valid, *graph_);
   num_true_ = train_keys_ ? train_tails_.num_keys() : directions_ * static_cast<int64_t>(graph_->train.size());
@@ -185,11 +186,11 @@ absl::Span<const int32_t> KgeExamples::Known(int64_t example) const {
 }
 
 void KgeExamples::FillNegatives(int64_t epoch, int64_t number, NamedTensors* batch) const {
-  if (negatives_per_batch_ == 0) return;
-  const std::vector<int32_t> drawn = DrawNegatives(seed_, epoch, number, graph_->num_entities(), negatives_per_batch_);
-  std::copy(drawn.begin(), drawn.end(), Reuse<int32_t>(batch, "negative", {negatives_per_batch_}));
-  std::fill_n(Reuse<double>(batch, "negative_log_weight", {negatives_per_batch_}), negatives_per_batch_,
-              NegativeLogWeight(graph_->num_entities(), negatives_per_batch_));
+  if (negatives_ == nullptr) return;
+  const Negatives drawn = negatives_->Draw(epoch, number);
+  const auto count = static_cast<int64_t>(drawn.entities.size());
+  std::copy(drawn.entities.begin(), drawn.entities.end(), Reuse<int32_t>(batch, "negative", {count}));
+  std::copy(drawn.log_weight.begin(), drawn.log_weight.end(), Reuse<double>(batch, "negative_log_weight", {count}));
 }
 
 void KgeExamples::FillBatch(absl::Span<const int64_t> examples, int64_t epoch, NamedTensors* batch,

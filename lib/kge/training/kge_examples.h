@@ -19,6 +19,7 @@
 #include "lib/graph/known_tails.h"
 #include "lib/kge/layers/kge_batch.h"
 #include "lib/kge/model/kge_options.h"
+#include "lib/kge/training/scores/negative_samples.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -71,8 +72,8 @@ class KgeExamples {
   // Fills a batch with the tensors head i32 [B], relation i32 [B], example i64 [B], positive_offset i64 [B + 1],
   // positive i32, with weights or known-false triples also positive_weight f64 and is_false u8 [B], epoch i64 [1],
   // number i64 [1] (of the batch in its epoch). With options.negatives_per_batch, batches of training also have
-  // negative i32 and negative_log_weight f64, which depend on options.seed, epoch and number alone. For an evaluation,
-  // epoch is -1 and there are also target_offset i64 [B
+  // negative i32 and negative_log_weight f64 (negative_samples.h), which do not depend on the examples. For an
+  // evaluation, epoch is -1 and there are also target_offset i64 [B
   // + 1] and target i32 (entities to rank), known_offset i64 [B + 1] and known i32 (entities to filter). Memory is
   // reused if it is large enough.
   void FillBatch(absl::Span<const int64_t> examples, int64_t epoch, NamedTensors* batch, int64_t number = 0) const;
@@ -98,10 +99,9 @@ class KgeExamples {
   KnownTails valid_tails_;    // used if the loss is over keys
   const bool weighted_;       // batches have weights
   const double negative_weight_;
-  const int64_t negatives_per_batch_;
-  const uint64_t seed_;
-  absl::flat_hash_map<Triple, double> weight_of_;  // if examples are keys and triples have weights
-  int64_t num_true_ = 0;                           // training examples before those that are false
+  std::unique_ptr<const NegativeSampler> negatives_;  // of a sampled softmax
+  absl::flat_hash_map<Triple, double> weight_of_;     // if examples are keys and triples have weights
+  int64_t num_true_ = 0;                              // training examples before those that are false
   int64_t num_train_ = 0, num_valid_ = 0, num_test_ = 0;
 };
 

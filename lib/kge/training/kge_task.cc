@@ -24,7 +24,6 @@
 #include "lib/ranking/device_rank_counter.h"
 #include "lib/ranking/scores/score_sweep.h"
 #include "lib/task/precision.h"
-#include "lib/tensorfile/tensor_of_doubles.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {
@@ -44,6 +43,11 @@ std::map<std::string, std::string> MakeConfig(const KgeOptions& options, FactorR
   }
   config["triples_sha256"] = TriplesSha256(graph);
   if (const std::string weights = WeightsSha256(graph); !weights.empty()) config["weights_sha256"] = weights;
+  if (options.negatives_per_batch > 0 && options.negatives_by == NegativeKind::kType) {
+    const EntityTypes& types = graph.entity_types;
+    config["entity_types_sha256"] = Sha256Hex(absl::StrCat(
+        absl::StrJoin(types.names, "\n"), "\n", absl::StrJoin(types.begin, " "), "\n", absl::StrJoin(types.type, " ")));
+  }
   // Rows of embeddings belong to these names in this order: no override lets a resumed run have others.
   config["names_sha256"] =
       Sha256Hex(absl::StrCat(VocabularySha256(graph), "\n", absl::StrJoin(graph.relation_labels, "\n")));
@@ -108,6 +112,11 @@ absl::StatusOr<std::unique_ptr<KgeTask>> KgeTask::Create(std::shared_ptr<const K
         absl::StrCat("negatives_per_batch = ", options.negatives_per_batch, ": the graph has ", graph->num_entities(),
                      " entities, of which each is drawn once at most; pass 0 to score all of them"));
   }
+  if (options.negatives_per_batch > 0 && options.negatives_by == NegativeKind::kType && graph->entity_types.empty()) {
+    return absl::InvalidArgumentError(
+        "negatives_by = type: the triples have no types of entities; give them to featurize (--entity_types, or nodes "
+        "with categories), or draw by frequency");
+  }
   if (make_device != nullptr && options.negatives_per_batch > 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("negatives_per_batch = ", options.negatives_per_batch,
@@ -157,9 +166,7 @@ absl::Span<const ResumeRule> KgeTask::ResumeRules() const {
   return kRules;
 }
 
-Tensor KgeTask::InitialParameters(uint64_t seed) const {
-  return TensorOfDoubles(parameter_dtype(), InitialKgeParameters(shape_, seed));
-}
+Tensor KgeTask::InitialParameters(uint64_t seed) const { return InitialKgeTensor(shape_, seed, parameter_dtype()); }
 
 std::vector<LossTerm> KgeTask::terms() const {
   return {{IsSoftmaxLoss(shape_.options.loss) ? "cross_entropy" : "bce", ""}};

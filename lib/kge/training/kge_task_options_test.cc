@@ -291,6 +291,30 @@ TEST(NegativesPerBatchTest, AreDrawnForEachTrainingBatch) {
   EXPECT_EQ(task->ResumeConfig().at("negatives_per_batch"), "5");
 }
 
+TEST(NegativesPerBatchTest, TypesAreAskedForAndRecorded) {
+  KgeOptions options = Options(KgeModel::kComplEx, KgeLoss::kOneVsAll);
+  options.label_smoothing = 0;
+  options.negatives_per_batch = 4;
+  options.negatives_by = NegativeKind::kType;
+  auto graph = std::make_shared<KnowledgeGraph>();
+  graph->entities = {"a", "b", "c", "d"};
+  graph->relations = {"r"};
+  graph->train = {{0, 0, 1}};
+  EXPECT_THAT(KgeTask::Create(graph, nullptr, options, 1).status(),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"negatives_by = type", "--entity_types"}));
+  EntityTypesBuilder types;
+  types.Add(1, "drug");
+  graph->entity_types = types.Build(4);
+  const auto config = (*KgeTask::Create(graph, nullptr, options, 1))->ResumeConfig();
+  EXPECT_EQ(config.at("negatives_by"), "type");
+  types.Add(2, "drug");
+  graph->entity_types = types.Build(4);
+  EXPECT_NE((*KgeTask::Create(graph, nullptr, options, 1))->ResumeConfig().at("entity_types_sha256"),
+            config.at("entity_types_sha256"));
+  options.negatives_by = NegativeKind::kUniform;
+  EXPECT_EQ((*KgeTask::Create(graph, nullptr, options, 1))->ResumeConfig().count("entity_types_sha256"), 0);
+}
+
 TEST(NegativesPerBatchTest, MoreThanEntitiesAreRefused) {
   auto graph = std::make_shared<KnowledgeGraph>();
   graph->entities = {"a", "b", "c"};

@@ -31,9 +31,9 @@ constexpr const char* kModelOptions[] = {"kge_model", "conve_variant", "embeddin
 
 // Options of a task without which the sum over checkpoints is of no one run: one loss is differentiated at all of them.
 constexpr const char* kRunOptions[] = {
-    "kge_loss",          "label_smoothing",     "label_smoothing_form", "input_dropout",      "regularizer",
-    "regularization",    "feature_map_dropout", "output_dropout",       "entity_dropout",     "relation_dropout",
-    "candidate_dropout", "relation_prediction", "negative_weight",      "negatives_per_batch"};
+    "kge_loss",          "label_smoothing",     "label_smoothing_form", "input_dropout",       "regularizer",
+    "regularization",    "feature_map_dropout", "output_dropout",       "entity_dropout",      "relation_dropout",
+    "candidate_dropout", "relation_prediction", "negative_weight",      "negatives_per_batch", "negatives_by"};
 
 using Json = nlohmann::ordered_json;
 
@@ -42,7 +42,8 @@ using Json = nlohmann::ordered_json;
 std::string OptionOf(const CheckpointSummary& checkpoint, const std::string& option) {
   const auto found = checkpoint.task.find(option);
   if (found != checkpoint.task.end()) return found->second;
-  return option == "negatives_per_batch" ? "0" : "";
+  if (option == "negatives_per_batch") return "0";
+  return option == "negatives_by" ? "uniform" : "";
 }
 
 std::map<std::string, std::string> TextOf(const Json& json) {

@@ -134,6 +134,7 @@ absl::StatusOr<TrainingSetup> ReadTrainingSetup(const std::string& path) {
                           "candidate_dropout",
                           "group_queries",
                           "negatives_per_batch",
+                          "negatives_by",
                           "regularizer",
                           "regularization",
                           "relation_prediction",

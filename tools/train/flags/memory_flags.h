@@ -13,7 +13,8 @@ namespace rutile {
 
 enum class ModelKind { kPotential, kEmbeddings };
 
-// Messages for the user. INVALID_ARGUMENT, with the reason, for a flag that cannot save memory here.
+// Does what the flags say, and returns messages for the user. Call it before large arrays are made. INVALID_ARGUMENT,
+// with the reason, for a flag that cannot save memory here.
 absl::StatusOr<std::vector<std::string>> MemoryMessagesFromFlags(ModelKind model, const TrainerOptions& options);
 
 }  // namespace rutile
