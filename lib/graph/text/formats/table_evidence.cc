@@ -136,8 +136,16 @@ TableJudgment JudgeColumnOrder(const KnowledgeGraph& graph) {
   const int64_t num_relations = std::count(is_relation.begin(), is_relation.end(), true);
   int64_t num_both = 0;
   for (size_t i = 0; i < is_head.size(); ++i) num_both += is_head[i] && is_tail[i];
+  const int64_t num_entities = num_heads + num_tails - num_both;
   TableJudgment judgment;
   if (num_triples < kFewestForOrder || num_relations < 2) return judgment;
+  if (num_triples >= kFewestForSome && num_relations > num_entities && num_triples < 2 * num_relations) {
+    judgment.evidence = Evidence::kSome;
+    judgment.reason = absl::StrCat(
+        num_relations, " relations are more than the ", num_entities, " entities, and of ", num_triples,
+        " triples hardly any two share one, so that little can be learned: the relation may be in another column; then "
+        "give --columns=1,3,2 if it is the last, otherwise --columns=1,2,3");
+  }
   if (num_both * kSmallOverlap > std::min(num_heads, num_tails)) return judgment;
   bool relations_are_last = num_relations >= num_tails && num_tails <= num_heads;
   const bool relations_are_first = !relations_are_last && num_relations >= num_heads;

@@ -118,6 +118,18 @@ TEST(TableEvidenceTest, HeadTailRelationIsNoticed) {
   EXPECT_THAT(many_first.reason, HasSubstr("relation, head, tail; then give --columns=2,1,3"));
 }
 
+TEST(TableEvidenceTest, ARelationForEachTripleIsNoticed) {
+  std::vector<std::string> lines;
+  for (int i = 0; i < 30; ++i) lines.push_back(absl::StrCat("e", i % 10, " edge", i, " e", (3 * i + 1) % 10));
+  const TableJudgment judgment = JudgeOrder(lines);
+  EXPECT_EQ(judgment.evidence, Evidence::kSome);
+  EXPECT_THAT(judgment.reason, HasSubstr("30 relations are more than the 10 entities, and of 30 triples"));
+  EXPECT_THAT(judgment.reason, HasSubstr("--columns=1,2,3"));
+  // Nations have more relations than entities, and many triples for each.
+  for (int i = 0; i < 30; ++i) lines.push_back(absl::StrCat("e", (i + 5) % 10, " edge", i, " e", (7 * i + 2) % 10));
+  EXPECT_EQ(JudgeOrder(lines).evidence, Evidence::kNone);
+}
+
 TEST(TableEvidenceTest, HeadRelationTailIsPlausible) {
   EXPECT_EQ(JudgeOrder({"a r b", "b r c", "c s d", "d s a"}).evidence, Evidence::kNone);
   // More relations than entities, as between nations.
