@@ -1,6 +1,7 @@
 #include "lib/ranking/ranking_metrics.h"
 
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -39,6 +40,22 @@ void AppendRows(absl::string_view grouping, absl::string_view group, const Direc
   }
   if (sums.tail.count > 0) append("tail", sums.tail, sums.tail_among);
   if (sums.head.count > 0) append("head", sums.head, sums.head_among);
+}
+
+void CheckSizes(absl::Span<const Triple> triples, const TripleRanks& ranks) {
+  for (const std::vector<RankValues>* of : {&ranks.tail, &ranks.head, &ranks.tail_among, &ranks.head_among}) {
+    CHECK(of->empty() || of->size() == triples.size()) << of->size() << " vs. " << triples.size();
+  }
+}
+
+void AddTail(const TripleRanks& ranks, size_t i, absl::Span<const int64_t> hits_at, Directions* to) {
+  if (!ranks.tail.empty()) to->tail.Add(ranks.tail[i], hits_at);
+  if (!ranks.tail_among.empty()) to->tail_among.Add(ranks.tail_among[i], hits_at);
+}
+
+void AddHead(const TripleRanks& ranks, size_t i, absl::Span<const int64_t> hits_at, Directions* to) {
+  if (!ranks.head.empty()) to->head.Add(ranks.head[i], hits_at);
+  if (!ranks.head_among.empty()) to->head_among.Add(ranks.head_among[i], hits_at);
 }
 
 void AppendAmongHeader(absl::Span<const int64_t> hits_at, std::string* tsv) {
@@ -93,6 +110,7 @@ void RankSums::Add(const RankValues& values, absl::Span<const int64_t> hits_at) 
   reciprocal_pessimistic += 1 / values.pessimistic;
   for (size_t i = 0; i < hits_at.size(); ++i) hits[i] += values.realistic <= static_cast<double>(hits_at[i]) ? 1 : 0;
   nan += values.nan ? 1 : 0;
+  tied += values.optimistic < values.pessimistic ? 1 : 0;
 }
 
 void RankSums::Add(const RankSums& other) {
@@ -106,6 +124,7 @@ void RankSums::Add(const RankSums& other) {
   for (size_t i = 0; i < other.hits.size(); ++i) hits[i] += other.hits[i];
   nan += other.nan;
   outside += other.outside;
+  tied += other.tied;
 }
 
 absl::string_view RelationCategoryName(RelationCategory category) {
@@ -144,19 +163,14 @@ std::vector<RelationCategory> RelationCategories(absl::Span<const Triple> train,
 std::vector<RankingRow> ComputeRankingRows(absl::Span<const Triple> triples, const TripleRanks& ranks,
                                            absl::Span<const int64_t> hits_at, const RankingGroups& groups) {
   const ProfileScope scope(Stage::kMetrics);
-  CHECK(ranks.tail.empty() || ranks.tail.size() == triples.size()) << ranks.tail.size() << " vs. " << triples.size();
-  CHECK(ranks.head.empty() || ranks.head.size() == triples.size()) << ranks.head.size() << " vs. " << triples.size();
-  CHECK(ranks.tail_among.empty() || ranks.tail_among.size() == triples.size()) << ranks.tail_among.size();
-  CHECK(ranks.head_among.empty() || ranks.head_among.size() == triples.size()) << ranks.head_among.size();
+  CheckSizes(triples, ranks);
   Directions all;
   std::vector<Directions> category(kNumCategories), relation(groups.relations.size());
   for (size_t i = 0; i < triples.size(); ++i) {
     const int32_t r = triples[i].relation;
     const auto add = [&](Directions* to) {
-      if (!ranks.tail.empty()) to->tail.Add(ranks.tail[i], hits_at);
-      if (!ranks.head.empty()) to->head.Add(ranks.head[i], hits_at);
-      if (!ranks.tail_among.empty()) to->tail_among.Add(ranks.tail_among[i], hits_at);
-      if (!ranks.head_among.empty()) to->head_among.Add(ranks.head_among[i], hits_at);
+      AddTail(ranks, i, hits_at, to);
+      AddHead(ranks, i, hits_at, to);
     };
     add(&all);
     if (!groups.categories.empty()) add(&category[static_cast<size_t>(groups.categories[r])]);
@@ -168,6 +182,41 @@ std::vector<RankingRow> ComputeRankingRows(absl::Span<const Triple> triples, con
     AppendRows("category", RelationCategoryName(static_cast<RelationCategory>(c)), category[c], &rows);
   }
   for (size_t r = 0; r < relation.size(); ++r) AppendRows("relation", groups.relations[r], relation[r], &rows);
+  return rows;
+}
+
+std::vector<int64_t> EntityFrequencies(absl::Span<const Triple> triples, int64_t num_entities) {
+  std::vector<int64_t> frequency(num_entities);
+  for (const Triple& triple : triples) {
+    ++frequency[triple.head];
+    if (triple.tail != triple.head) ++frequency[triple.tail];
+  }
+  return frequency;
+}
+
+int FrequencyGroup(int64_t frequency) {
+  CHECK_GE(frequency, 0);
+  int group = 0;
+  for (; frequency > 0; frequency /= 2) ++group;
+  return group;
+}
+
+std::string FrequencyGroupName(int group) {
+  if (group < 2) return absl::StrCat(group);
+  return absl::StrCat(int64_t{1} << (group - 1), "-", (int64_t{1} << group) - 1);
+}
+
+std::vector<RankingRow> ComputeFrequencyRows(absl::Span<const Triple> triples, const TripleRanks& ranks,
+                                             absl::Span<const int64_t> hits_at, absl::Span<const int64_t> frequency) {
+  const ProfileScope scope(Stage::kMetrics);
+  CheckSizes(triples, ranks);
+  std::map<int, Directions> groups;
+  for (size_t i = 0; i < triples.size(); ++i) {
+    AddTail(ranks, i, hits_at, &groups[FrequencyGroup(frequency[triples[i].tail])]);
+    AddHead(ranks, i, hits_at, &groups[FrequencyGroup(frequency[triples[i].head])]);
+  }
+  std::vector<RankingRow> rows;
+  for (const auto& [group, sums] : groups) AppendRows("frequency", FrequencyGroupName(group), sums, &rows);
   return rows;
 }
 

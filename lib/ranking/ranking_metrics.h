@@ -41,6 +41,7 @@ struct RankSums {
   std::vector<int64_t> hits;  // one for each element of hits_at
   int64_t nan = 0;
   int64_t outside = 0;  // ranks that are left out: they are not in `count` or the other sums
+  int64_t tied = 0;     // targets with others of equal score
 
   void Add(const RankValues& values, absl::Span<const int64_t> hits_at);
   // Adds sums that were made with the same hits_at.
@@ -66,8 +67,8 @@ std::vector<RelationCategory> RelationCategories(absl::Span<const Triple> train,
 
 // Metrics of one group of triples in one direction.
 struct RankingRow {
-  std::string grouping;   // "all", "category" or "relation"
-  std::string group;      // "" for all; "1-N"; the relation's name
+  std::string grouping;   // "all", "category", "relation" or "frequency"
+  std::string group;      // "" for all; "1-N"; the relation's name; "4-7"
   std::string direction;  // "both", "tail" (of queries for a tail) or "head"
   RankSums sums;
   RankSums among;  // of ranks among candidates; nothing is counted, and nothing outside, without these
@@ -83,6 +84,20 @@ struct RankingGroups {
 // rows of each category and each relation that has triples, in the order of ids.
 std::vector<RankingRow> ComputeRankingRows(absl::Span<const Triple> triples, const TripleRanks& ranks,
                                            absl::Span<const int64_t> hits_at, const RankingGroups& groups);
+
+// Returns the number of triples that each entity is in, as head or tail: [num_entities]. A triple of an entity with
+// itself counts once.
+std::vector<int64_t> EntityFrequencies(absl::Span<const Triple> triples, int64_t num_entities);
+
+// Groups of entities by their frequencies: 0, 1, 2-3, 4-7, and so on by powers of two.
+int FrequencyGroup(int64_t frequency);      // 0, 1, 2, 3, ...
+std::string FrequencyGroupName(int group);  // "0", "1", "2-3", "4-7", ...
+
+// Computes rows of the queries whose answer (the tail of a query for a tail, the head of one for a head) has a
+// frequency of each group: "both", "tail" and "head" as above, in ascending order of groups that have any. frequency:
+// [entities].
+std::vector<RankingRow> ComputeFrequencyRows(absl::Span<const Triple> triples, const TripleRanks& ranks,
+                                             absl::Span<const int64_t> hits_at, absl::Span<const int64_t> frequency);
 
 // Returns a table with a header row and a row for each element of `rows`. If any has ranks among candidates, columns
 // for them follow the others; they are empty where no rank counts.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -41,6 +42,58 @@ TEST(RankingMetricsTest, HalfRanksHitOnlyFromTheNextK) {
   sums.Add(Values(1, 2, 10), hits_at);  // 1.5
   EXPECT_EQ(sums.hits[0], 0);
   EXPECT_EQ(sums.hits[1], 1);
+}
+
+TEST(RankingMetricsTest, CountsTiedTargets) {
+  RankSums sums, more;
+  sums.Add(Values(1, 2, 10), {});
+  sums.Add(Values(3, 3, 10), {});
+  more.Add(Values(1, 9, 10), {});
+  sums.Add(more);
+  EXPECT_EQ(sums.tied, 2);
+}
+
+TEST(RankingMetricsTest, GroupsOfFrequenciesArePowersOfTwo) {
+  const std::pair<int64_t, const char*> cases[] = {{0, "0"},    {1, "1"},           {2, "2-3"},
+                                                   {3, "2-3"},  {4, "4-7"},         {7, "4-7"},
+                                                   {8, "8-15"}, {1023, "512-1023"}, {1024, "1024-2047"}};
+  for (const auto& [frequency, name] : cases) EXPECT_EQ(FrequencyGroupName(FrequencyGroup(frequency)), name);
+}
+
+TEST(RankingMetricsTest, FrequenciesCountATripleOnceForEachEntity) {
+  // Entity 1 is in three triples, one of them with itself.
+  EXPECT_EQ(EntityFrequencies({{0, 0, 1}, {1, 1, 1}, {2, 0, 1}}, 4), (std::vector<int64_t>{1, 3, 1, 0}));
+}
+
+// Worked out by hand: entity 0 is in no training triple, 1 in one, 2 in two, 3 in three.
+TEST(RankingMetricsTest, FrequencyRowsAreOfTheAnswer) {
+  const std::vector<int64_t> frequency = {0, 1, 2, 3};
+  const std::vector<Triple> triples = {{0, 0, 1}, {2, 0, 3}, {3, 1, 2}};
+  TripleRanks ranks;
+  ranks.tail = {Values(2, 2, 9), Values(1, 1, 9), Values(4, 4, 9)};    // of entities 1, 3 and 2
+  ranks.head = {Values(8, 8, 9), Values(5, 5, 9), Values(10, 10, 9)};  // of entities 0, 2 and 3
+  const std::vector<RankingRow> rows = ComputeFrequencyRows(triples, ranks, {1}, frequency);
+  ASSERT_EQ(rows.size(), 5u);  // "0" has a head alone, "1" a tail alone, "2-3" both
+  EXPECT_EQ(rows[0].grouping, "frequency");
+  EXPECT_EQ(rows[0].group, "0");
+  EXPECT_EQ(rows[0].direction, "head");
+  EXPECT_DOUBLE_EQ(rows[0].sums.mrr(), 1 / 8.0);
+  EXPECT_EQ(rows[1].group, "1");
+  EXPECT_EQ(rows[1].direction, "tail");
+  EXPECT_DOUBLE_EQ(rows[1].sums.mrr(), 1 / 2.0);
+  EXPECT_EQ(rows[2].group, "2-3");
+  EXPECT_EQ(rows[2].direction, "both");
+  EXPECT_EQ(rows[2].sums.count, 4);
+  EXPECT_DOUBLE_EQ(rows[2].sums.mrr(), (1 + 1 / 4.0 + 1 / 5.0 + 1 / 10.0) / 4);
+  EXPECT_DOUBLE_EQ(rows[3].sums.mrr(), (1 + 1 / 4.0) / 2);
+  EXPECT_DOUBLE_EQ(rows[4].sums.mrr(), (1 / 5.0 + 1 / 10.0) / 2);
+  EXPECT_DOUBLE_EQ(rows[3].sums.hits_share(0), 0.5);
+
+  ranks.head.clear();
+  const std::vector<RankingRow> tails = ComputeFrequencyRows(triples, ranks, {1}, frequency);
+  ASSERT_EQ(tails.size(), 2u);
+  EXPECT_EQ(tails[0].group, "1");
+  EXPECT_EQ(tails[1].group, "2-3");
 }
 
 TEST(RankingMetricsTest, OrderOfChanceHasAdjustedMeanRank1) {
