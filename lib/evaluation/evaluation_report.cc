@@ -10,10 +10,11 @@
 #include "lib/base/decimal.h"
 #include "lib/base/status_macros.h"
 #include "lib/evaluation/deviation_check.h"
-#include "lib/evaluation/learning_curve.h"
 #include "lib/file/file.h"
+#include "lib/plot/curves.h"
 #include "lib/plot/html_report.h"
 #include "lib/plot/plots.h"
+#include "lib/plot/report_pictures.h"
 #include "lib/structure/element.h"
 #include "lib/trace/scope.h"
 
@@ -27,35 +28,6 @@ constexpr size_t kMostListed = 20;            // structures in a table of the wo
 struct Points {
   std::vector<double> reference, predicted;
   std::vector<std::string> group;
-};
-
-// Writes pictures beside the page and adds them to it. The tables of a report are worth more than its pictures, so that
-// a picture that cannot be drawn becomes a sentence on the page, and a warning.
-class Pictures {
- public:
-  Pictures(absl::string_view directory, HtmlReport* html) : directory_(directory), html_(html) {}
-
-  absl::Status Add(absl::string_view file, const absl::StatusOr<std::string>& svg, absl::string_view caption) {
-    if (!svg.ok()) {
-      html_->AddParagraph(absl::StrCat(file, " was not drawn: ", svg.status().message()));
-      if (warning_.empty()) {
-        warning_ =
-            absl::StrCat("the report is without ", file,
-                         absl::IsNotFound(svg.status()) ? " and other pictures: " : ": ", svg.status().message());
-      }
-      return absl::OkStatus();
-    }
-    RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(directory_, "/", file), *svg));
-    return html_->AddFigure(*svg, caption);
-  }
-
-  HtmlReport* html() { return html_; }
-  const std::string& warning() const { return warning_; }
-
- private:
-  const std::string directory_;
-  HtmlReport* const html_;
-  std::string warning_;  // about the first picture that is missing
 };
 
 HtmlTable ErrorTable(const std::vector<const ErrorRow*>& errors) {
@@ -146,7 +118,7 @@ Points StressPoints(absl::Span<const StructurePrediction> predictions) {
 }
 
 absl::Status AddPlots(const Points& points, ErrorPlotOptions options, absl::string_view parity_file,
-                      absl::string_view histogram_file, Pictures* pictures) {
+                      absl::string_view histogram_file, ReportPictures* pictures) {
   if (points.reference.empty()) return absl::OkStatus();
   RETURN_IF_ERROR(
       pictures->Add(parity_file, ParityPlot(points.reference, points.predicted, points.group, options),
@@ -157,7 +129,7 @@ absl::Status AddPlots(const Points& points, ErrorPlotOptions options, absl::stri
                        absl::StrCat("How the errors of the ", options.quantity, " are distributed."));
 }
 
-absl::Status AddErrorPlots(absl::Span<const StructurePrediction> predictions, Pictures* pictures) {
+absl::Status AddErrorPlots(absl::Span<const StructurePrediction> predictions, ReportPictures* pictures) {
   ErrorPlotOptions energy;
   energy.quantity = "energy per atom";
   RETURN_IF_ERROR(AddPlots(EnergyPoints(predictions), energy, "parity_energy.svg", "error_histogram.svg", pictures));
@@ -178,7 +150,7 @@ absl::Status AddErrorPlots(absl::Span<const StructurePrediction> predictions, Pi
 }
 
 // Adds how errors compare with what was predicted of their sizes.
-absl::Status AddCalibrations(absl::Span<const StructurePrediction> predictions, Pictures* pictures) {
+absl::Status AddCalibrations(absl::Span<const StructurePrediction> predictions, ReportPictures* pictures) {
   const std::vector<DeviationCheck> calibrations = DeviationChecksOf(predictions);
   if (calibrations.empty()) return absl::OkStatus();
   pictures->html()->AddSection("Uncertainty");
@@ -252,19 +224,12 @@ void AddExtrapolation(absl::Span<const StructurePrediction> predictions, HtmlRep
   html->AddTable(table);
 }
 
-absl::Status AddLearningCurve(const EvaluationReport& report, Pictures* pictures) {
-  if (!HasLearningCurve(*report.log)) return absl::OkStatus();
-  pictures->html()->AddSection("Training");
-  return pictures->Add("learning_curve.svg", DrawLearningCurve(*report.log, report.best_epoch),
-                       "Loss over the epochs, for training and validation data.");
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> WriteEvaluationReport(absl::string_view directory, const EvaluationReport& report) {
   const ProfileScope scope(Stage::kReport);
   HtmlReport html(report.title);
-  Pictures pictures(directory, &html);
+  ReportPictures pictures(directory, &html);
   html.AddSection("Errors");
   if (FindError(report.errors, "energy") == nullptr && FindError(report.errors, "force") == nullptr) {
     html.AddParagraph("The data has no energies or forces to compare with.");
@@ -274,7 +239,7 @@ absl::StatusOr<std::string> WriteEvaluationReport(absl::string_view directory, c
   AddGroups(report.errors, &html);
   RETURN_IF_ERROR(AddCalibrations(report.predictions, &pictures));
   AddExtrapolation(report.predictions, &html);
-  if (report.log.has_value()) RETURN_IF_ERROR(AddLearningCurve(report, &pictures));
+  if (report.log.has_value()) RETURN_IF_ERROR(AddTraining(*report.log, report.kept, &pictures));
   html.AddSection("Model");
   HtmlTable facts;
   facts.columns = {{"", "", true}, {"", "", true}};

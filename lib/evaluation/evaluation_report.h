@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "lib/evaluation/learning_curve.h"
 #include "lib/evaluation/prediction_errors.h"
 #include "lib/evaluation/structure_prediction.h"
 #include "lib/evaluation/training_log.h"
@@ -24,7 +25,7 @@ struct EvaluationReport {
   absl::Span<const StructurePrediction> predictions;       // not owned
   std::vector<ErrorRow> errors;
   std::optional<TrainingLog> log;     // if set, the report has the learning curve
-  std::optional<double> best_epoch;   // marked in the learning curve
+  KeptModel kept;                     // marked in the learning curve
   std::vector<std::string> commands;  // as they can be pasted
 };
 

@@ -56,7 +56,7 @@ TEST(EvaluationReportTest, HoldsErrorsPicturesAndCommands) {
   report.predictions = predictions;
   report.errors = ComputeErrors(predictions);
   report.log = TrainingLog{{"epoch", "train_loss[eV/atom]", "val_loss[eV/atom]"}, {{1, 2}, {0.5, 0.25}, {0.6, 0.3}}};
-  report.best_epoch = 2;
+  report.kept.epoch = 2;
   report.commands = {"featurize a > b"};
   const std::string directory = Directory("report");
   const absl::StatusOr<std::string> warning = WriteEvaluationReport(directory, report);
@@ -89,8 +89,8 @@ TEST(EvaluationReportTest, WorstGroupsComeFirstAndTheRestIsFolded) {
   const auto place = [&](const char* text) { return html.find(text); };
   EXPECT_LT(place("species Ti"), place("config_type g11"));
   EXPECT_LT(place("config_type g11"), place("config_type g2<"));
-  EXPECT_LT(place("config_type g2<"), place("<details><summary>2 more rows"));
-  EXPECT_LT(place("<details><summary>2 more rows"), place("config_type g0<"));
+  EXPECT_LT(place("config_type g2<"), place("<label for=\"fold1\">2 more rows"));
+  EXPECT_LT(place("<label for=\"fold1\">2 more rows"), place("config_type g0<"));
   EXPECT_NE(place("config_type g0<"), std::string::npos);
 }
 

@@ -1,32 +1,47 @@
 #include "lib/evaluation/learning_curve.h"
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "lib/plot/plots.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "lib/plot/curves.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {
 namespace {
 
-std::vector<Curve> Curves(const TrainingLog& log, const std::vector<double>& x) {
-  std::vector<Curve> curves;
-  for (const auto& [column, name] : {std::pair("train_loss", "training"), std::pair("val_loss", "validation")}) {
-    const std::vector<double>* values = log.Find(column);
-    if (values == nullptr) continue;
-    Curve curve = {name, {}, {}};
-    for (size_t row = 0; row < values->size(); ++row) {
-      if (!std::isfinite((*values)[row]) || !std::isfinite(x[row])) continue;
-      curve.x.push_back(x[row]);
-      curve.y.push_back((*values)[row]);
-    }
-    if (!curve.x.empty()) curves.push_back(std::move(curve));
+constexpr double kSixDigits = 1e-5;
+
+bool IsLoss(absl::string_view column) { return column == "val_loss" || column == "train_loss"; }
+
+// Adds a column to the curves, unless no value in it is a number.
+void AddCurve(const TrainingLog& log, absl::string_view column, absl::string_view name, const std::vector<double>& x,
+              std::vector<Curve>* curves) {
+  const std::vector<double>* const values = log.Find(column);
+  if (values == nullptr) return;
+  Curve curve = {std::string(name), {}, {}};
+  for (size_t row = 0; row < values->size(); ++row) {
+    if (!std::isfinite((*values)[row]) || !std::isfinite(x[row])) continue;
+    curve.x.push_back(x[row]);
+    curve.y.push_back((*values)[row]);
   }
+  if (!curve.x.empty()) curves->push_back(std::move(curve));
+}
+
+std::vector<Curve> LossCurves(const TrainingLog& log, const std::vector<double>& x) {
+  std::vector<Curve> curves;
+  AddCurve(log, "train_loss", "training", x, &curves);
+  AddCurve(log, "val_loss", "validation", x, &curves);
   return curves;
 }
 
@@ -38,37 +53,109 @@ bool SeveralRowsInAnEpoch(const std::vector<double>& epoch) {
   return false;
 }
 
-// Returns the x of the lowest loss among the rows of best_epoch, or among all rows without it.
-std::optional<double> Marked(const Curve& curve, const std::vector<double>& x, const std::vector<double>& epoch,
-                             std::optional<double> best_epoch) {
-  std::optional<double> marked;
-  double lowest = std::numeric_limits<double>::infinity();
-  for (size_t row = 0, point = 0; row < x.size() && point < curve.x.size(); ++row) {
-    if (x[row] != curve.x[point]) continue;
-    const double loss = curve.y[point++];
-    if ((best_epoch.has_value() && epoch[row] != *best_epoch) || loss >= lowest) continue;
-    lowest = loss;
-    marked = x[row];
+bool HasNumbers(const std::vector<double>* values) {
+  return values != nullptr && std::any_of(values->begin(), values->end(), [](double v) { return std::isfinite(v); });
+}
+
+// Returns the column that decides: the monitored one or, if the log does not have it, a loss; nullptr if there is none.
+const std::vector<double>* Deciding(const TrainingLog& log, const KeptModel& kept) {
+  for (const absl::string_view column :
+       {absl::string_view(kept.monitor), absl::string_view("val_loss"), absl::string_view("train_loss")}) {
+    if (column.empty()) continue;
+    if (const std::vector<double>* const values = log.Find(column); HasNumbers(values)) return values;
   }
-  return marked;
+  return nullptr;
+}
+
+std::string WithUnit(std::string name, const std::string& unit) {
+  return unit.empty() ? name : absl::StrCat(name, " (", unit, ")");
 }
 
 }  // namespace
 
-bool HasLearningCurve(const TrainingLog& log) { return !Curves(log, *log.Find("epoch")).empty(); }
+bool HasLearningCurve(const TrainingLog& log) { return !LossCurves(log, *log.Find("epoch")).empty(); }
 
-absl::StatusOr<std::string> DrawLearningCurve(const TrainingLog& log, std::optional<double> best_epoch) {
+std::optional<size_t> KeptRow(const TrainingLog& log, const KeptModel& kept) {
+  const std::vector<double>* const values = Deciding(log, kept);
+  if (values == nullptr) return std::nullopt;
+  const bool rises = kept.higher_is_better && values == log.Find(kept.monitor);
+  const std::vector<double>&epoch = *log.Find("epoch"), *step = log.Find("step");
+  const bool by_step = kept.step.has_value() && step != nullptr;
+  std::optional<size_t> best;
+  for (size_t row = 0; row < values->size(); ++row) {
+    const double value = (*values)[row];
+    if (!std::isfinite(value)) continue;
+    if (by_step ? (*step)[row] != *kept.step : kept.epoch.has_value() && epoch[row] != *kept.epoch) continue;
+    if (!best.has_value() || (rises ? value > (*values)[*best] : value < (*values)[*best])) best = row;
+  }
+  return best;
+}
+
+std::string ColumnOfValue(const TrainingLog& log, size_t row, double value) {
+  std::vector<std::string> names = {"val_loss"};
+  for (const std::string& column : log.columns) {
+    if (absl::StartsWith(column, "val_")) names.push_back(column.substr(0, column.find('[')));
+  }
+  names.push_back("train_loss");
+  for (const std::string& name : names) {
+    const std::vector<double>* const values = log.Find(name);
+    if (values != nullptr && std::abs((*values)[row] - value) <= kSixDigits * std::abs(value)) return name;
+  }
+  return "";
+}
+
+std::string ColumnLabel(const TrainingLog& log, absl::string_view column) {
+  absl::string_view rest = column;
+  std::string label;
+  if (absl::ConsumePrefix(&rest, "val_")) label = "Validation ";
+  if (label.empty() && absl::ConsumePrefix(&rest, "train_")) label = "Training ";
+  std::vector<std::string> words;
+  for (const absl::string_view word : absl::StrSplit(rest, '_')) {
+    const bool is_short = word == "mrr" || word == "mr" || word == "rmse" || word == "mae";
+    words.push_back(is_short ? absl::AsciiStrToUpper(word) : std::string(word));
+  }
+  return WithUnit(absl::StrCat(label, absl::StrJoin(words, " ")), log.Unit(column));
+}
+
+absl::StatusOr<std::string> DrawLearningCurve(const TrainingLog& log, const KeptModel& kept) {
   const ProfileScope scope(Stage::kReport);
   const std::vector<double>& epoch = *log.Find("epoch");  // ReadTrainingLog has checked that it exists
   const bool over_steps = SeveralRowsInAnEpoch(epoch) && log.Find("step") != nullptr;
   const std::vector<double>& x = over_steps ? *log.Find("step") : epoch;
-  const std::vector<Curve> curves = Curves(log, x);
+  std::vector<CurvePanel> panels;
+  if (!kept.monitor.empty() && !IsLoss(kept.monitor)) {
+    CurvePanel monitored = {ColumnLabel(log, kept.monitor), {}, kept.higher_is_better};
+    AddCurve(log, kept.monitor, absl::StartsWith(kept.monitor, "val_") ? "validation" : "training", x,
+             &monitored.curves);
+    panels.push_back(std::move(monitored));
+  }
+  panels.push_back({WithUnit("Loss", log.Unit("train_loss")), LossCurves(log, x)});
   LearningCurveOptions options;
   if (over_steps) options.x_label = "Step";
-  const std::string unit = log.Unit("train_loss");
-  options.y_label = unit.empty() ? "Loss" : absl::StrCat("Loss (", unit, ")");
-  if (!curves.empty()) options.marked_x = Marked(curves.back(), x, epoch, best_epoch);
-  return LearningCurve(curves, options);
+  if (const std::optional<size_t> row = KeptRow(log, kept); row.has_value()) {
+    options.marked_x = x[*row];
+    options.mark_label = absl::StrFormat(kept.epoch.has_value() ? "kept: epoch %g" : "best: epoch %g", epoch[*row]);
+  }
+  return LearningCurvePanels(panels, options);
+}
+
+absl::Status AddTraining(const TrainingLog& log, const KeptModel& kept, ReportPictures* pictures) {
+  if (!HasLearningCurve(log)) return absl::OkStatus();
+  pictures->html()->AddSection("Training");
+  const bool has_panel = !kept.monitor.empty() && !IsLoss(kept.monitor) && HasNumbers(log.Find(kept.monitor));
+  const std::vector<double>& epoch = *log.Find("epoch");
+  if (const std::optional<size_t> row = KeptRow(log, kept); row.has_value()) {
+    const std::string of = absl::StrFormat("epoch %g of the %g in the log", epoch[*row], epoch.back());
+    std::string value;
+    if (has_panel) {
+      value = absl::StrFormat(": %s %.4g", ColumnLabel(log, kept.monitor), (*log.Find(kept.monitor))[*row]);
+    }
+    pictures->html()->AddParagraph(
+        absl::StrCat(kept.epoch.has_value() ? "The model is of " : "The best was ", of, value, "."));
+  }
+  return pictures->Add("learning_curve.svg", DrawLearningCurve(log, kept),
+                       absl::StrCat("Loss over the epochs, for training and validation data",
+                                    has_panel ? ", below the value that chose the model." : "."));
 }
 
 }  // namespace rutile

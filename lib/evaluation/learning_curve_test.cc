@@ -23,44 +23,95 @@ TrainingLog Log() {
           {{1, 2, 3}, {10, 20, 30}, {3, 2, 1}, {3.5, 2.25, 2.5}}};
 }
 
-std::string Svg(const TrainingLog& log, std::optional<double> best_epoch) {
-  const absl::StatusOr<std::string> svg = DrawLearningCurve(log, best_epoch);
+std::string Svg(const TrainingLog& log, const KeptModel& kept) {
+  const absl::StatusOr<std::string> svg = DrawLearningCurve(log, kept);
   EXPECT_TRUE(svg.ok()) << svg.status();
   return svg.value_or("");
 }
 
+KeptModel Epoch(double epoch) {
+  KeptModel kept;
+  kept.epoch = epoch;
+  return kept;
+}
+
 TEST(LearningCurveTest, BothCurvesOverEpochs) {
-  const std::string svg = Svg(Log(), 2);
+  const std::string svg = Svg(Log(), Epoch(2));
   EXPECT_THAT(svg, HasSubstr("training"));
   EXPECT_THAT(svg, HasSubstr("validation"));
   EXPECT_THAT(svg, HasSubstr("Loss (eV/atom)"));
   EXPECT_THAT(svg, HasSubstr("Epoch"));
-  EXPECT_EQ(svg, Svg(Log(), std::nullopt)) << "epoch 2 has the lowest validation loss";
-  EXPECT_NE(svg, Svg(Log(), 3));
+  EXPECT_THAT(svg, HasSubstr("kept: epoch 2"));
+  EXPECT_THAT(Svg(Log(), Epoch(3)), HasSubstr("kept: epoch 3"));
+  EXPECT_THAT(Svg(Log(), {}), HasSubstr("best: epoch 2")) << "epoch 2 has the lowest validation loss";
+  EXPECT_THAT(Svg(Log(), Epoch(4)), Not(HasSubstr("epoch 4"))) << "the log has no such epoch";
 }
 
 TEST(LearningCurveTest, OverStepsWhereAnEpochHasSeveralRows) {
   TrainingLog log = Log();
   log.values[0] = {1, 1, 2};
-  EXPECT_THAT(Svg(log, 1), HasSubstr("Step"));
+  EXPECT_THAT(Svg(log, Epoch(1)), HasSubstr("Step"));
   log.columns[1] = "other";
-  EXPECT_THAT(Svg(log, 1), HasSubstr("Epoch"));
+  EXPECT_THAT(Svg(log, Epoch(1)), HasSubstr("Epoch"));
 }
 
 TEST(LearningCurveTest, RowsWithoutValidation) {
   TrainingLog log = Log();
   log.values[3] = {kNan, 2, kNan};
-  EXPECT_THAT(Svg(log, std::nullopt), HasSubstr("validation"));
+  EXPECT_THAT(Svg(log, {}), HasSubstr("validation"));
   log.values[3] = {kNan, kNan, kNan};
-  EXPECT_THAT(Svg(log, std::nullopt), Not(HasSubstr("validation")));
+  EXPECT_THAT(Svg(log, {}), Not(HasSubstr("validation")));
 }
 
 TEST(LearningCurveTest, NothingToDraw) {
   EXPECT_TRUE(HasLearningCurve(Log()));
   const TrainingLog empty = {{"epoch", "train_loss"}, {{}, {}}};
   EXPECT_FALSE(HasLearningCurve(empty));
-  EXPECT_EQ(DrawLearningCurve(empty, std::nullopt).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(DrawLearningCurve(empty, {}).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_FALSE(HasLearningCurve({{"epoch"}, {{1}}}));
+}
+
+TrainingLog GraphLog() {
+  return {{"epoch", "step", "train_loss", "val_loss", "val_mrr", "val_mr", "val_hits@1"},
+          {{1, 2, 2}, {10, 15, 20}, {3, 2, 1}, {3.5, 2.25, 2.5}, {0.2, 0.5, 0.4}, {9, 5, 7}, {0.1, 0.5, 0.3}}};
+}
+
+TEST(LearningCurveTest, TheValueThatChoseTheModelHasAPanel) {
+  KeptModel kept = {"val_mrr", true, 2, std::nullopt};
+  const std::string svg = Svg(GraphLog(), kept);
+  EXPECT_THAT(svg, HasSubstr("Validation MRR"));
+  EXPECT_THAT(svg, HasSubstr(">Loss<"));
+  EXPECT_THAT(svg, HasSubstr("kept: epoch 2"));
+  EXPECT_EQ(KeptRow(GraphLog(), kept), 1u);
+  kept.step = 20;
+  EXPECT_EQ(KeptRow(GraphLog(), kept), 2u);
+  kept.step = 11;
+  EXPECT_EQ(KeptRow(GraphLog(), kept), std::nullopt);
+  EXPECT_EQ(KeptRow(GraphLog(), {"val_mr", false, std::nullopt, std::nullopt}), 1u);
+  // A loss that was monitored has no second panel.
+  EXPECT_EQ(Svg(GraphLog(), {"val_loss", false, 2, std::nullopt}), Svg(GraphLog(), Epoch(2)));
+  EXPECT_THAT(Svg(GraphLog(), {"val_loss", false, 2, std::nullopt}), Not(HasSubstr("MRR")));
+  EXPECT_THAT(Svg(Log(), {"val_mrr", true, 2, std::nullopt}), Not(HasSubstr("MRR"))) << "the log does not have it";
+}
+
+TEST(LearningCurveTest, FindsTheColumnThatAModelRecords) {
+  EXPECT_EQ(ColumnOfValue(GraphLog(), 0, 0.2), "val_mrr");
+  EXPECT_EQ(ColumnOfValue(GraphLog(), 1, 0.5), "val_mrr") << "of several, the first";
+  EXPECT_EQ(ColumnOfValue(GraphLog(), 1, 2.25), "val_loss");
+  EXPECT_EQ(ColumnOfValue(GraphLog(), 2, 1), "train_loss");
+  EXPECT_EQ(ColumnOfValue(GraphLog(), 2, 0.123), "");
+  TrainingLog log = GraphLog();
+  log.values[4][0] = 0.234567891;
+  EXPECT_EQ(ColumnOfValue(log, 0, 0.234568), "val_mrr");
+  EXPECT_EQ(ColumnOfValue(Log(), 1, 2.25), "val_loss") << "a column with a unit";
+}
+
+TEST(LearningCurveTest, ColumnsHaveNamesForPeople) {
+  EXPECT_EQ(ColumnLabel(GraphLog(), "val_mrr"), "Validation MRR");
+  EXPECT_EQ(ColumnLabel(GraphLog(), "val_hits@1"), "Validation hits@1");
+  EXPECT_EQ(ColumnLabel({{"epoch", "val_force_rmse[eV/Å]"}, {{1}, {1}}}, "val_force_rmse"),
+            "Validation force RMSE (eV/Å)");
+  EXPECT_EQ(ColumnLabel(Log(), "train_loss"), "Training loss (eV/atom)");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Reads the learning curves in a training log (log.tsv of a run).
+// Reads the learning curves in a training log (log.tsv or log.jsonl of a run).
 
 #ifndef RUTILE_LIB_EVALUATION_TRAINING_LOG_H_
 #define RUTILE_LIB_EVALUATION_TRAINING_LOG_H_
@@ -11,9 +11,9 @@
 
 namespace rutile {
 
-// A tab-separated table of numbers with a header row; cells that are empty or "nan" are NaN.
+// A table of numbers; what is missing is NaN.
 struct TrainingLog {
-  std::vector<std::string> columns;         // "epoch", "train_loss[eV/atom]", ...
+  std::vector<std::string> columns;         // "epoch", "train_loss[eV/atom]", ...; without units from log.jsonl
   std::vector<std::vector<double>> values;  // [columns][rows]
 
   // Returns the column of that name, with or without its unit in brackets; nullptr if there is none.
@@ -22,7 +22,9 @@ struct TrainingLog {
   std::string Unit(absl::string_view name) const;
 };
 
-// Reads a log. NOT_FOUND, or INVALID_ARGUMENT naming path and line: not a table, a row of another length, not a number.
+// Reads a log: a tab-separated table with a header row, or JSON lines, of which each is a row with the names of the
+// first, as their first character tells. Cells that are empty, "nan" or null are NaN. NOT_FOUND, or INVALID_ARGUMENT
+// naming path and line: neither of these, a row with other columns, not a number.
 absl::StatusOr<TrainingLog> ReadTrainingLog(absl::string_view path);
 
 }  // namespace rutile

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/file/file.h"
@@ -9,6 +10,7 @@
 namespace rutile {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 absl::StatusOr<TrainingLog> Read(absl::string_view text) {
@@ -36,6 +38,28 @@ TEST(TrainingLogTest, SaysWhereATableIsBroken) {
   EXPECT_THAT(Read("epoch\tb\n1\n").status().message(), HasSubstr("log.tsv:2: 1 columns"));
   EXPECT_THAT(Read("epoch\tb\n1\tx\n").status().message(), HasSubstr("log.tsv:2: b is \"x\""));
   EXPECT_TRUE(absl::IsNotFound(ReadTrainingLog("none").status()));
+}
+
+TEST(TrainingLogTest, ReadsJsonLines) {
+  for (const absl::string_view units : {"", "{\"units\":{\"epoch\":\"\",\"val_mrr\":\"\"}}\n"}) {
+    const absl::StatusOr<TrainingLog> log =
+        Read(absl::StrCat(units, "{\"epoch\":1,\"val_mrr\":0.25}\n{\"epoch\":2,\"val_mrr\":null}\n"));
+    ASSERT_TRUE(log.ok()) << log.status();
+    EXPECT_THAT(log->columns, ElementsAre("epoch", "val_mrr"));
+    EXPECT_THAT(*log->Find("epoch"), ElementsAre(1, 2));
+    EXPECT_EQ((*log->Find("val_mrr"))[0], 0.25);
+    EXPECT_TRUE(std::isnan((*log->Find("val_mrr"))[1]));
+  }
+}
+
+TEST(TrainingLogTest, SaysWhereJsonIsBroken) {
+  EXPECT_THAT(Read("{\"a\":1}\n").status().message(), HasSubstr("log.tsv:1: no \"epoch\""));
+  EXPECT_THAT(Read("{\"epoch\":1}\n{\"epoch\":").status().message(), HasSubstr("log.tsv:2: is not a JSON object"));
+  EXPECT_THAT(Read("{\"epoch\":1}\n[1]\n").status().message(), HasSubstr("log.tsv:2: is not a JSON object"));
+  EXPECT_THAT(Read("{\"epoch\":1}\n{\"epoch\":\"x\"}\n").status().message(), HasSubstr("log.tsv:2: epoch is \"x\""));
+  EXPECT_THAT(Read("{\"epoch\":1}\n{\"step\":1}\n").status().message(), HasSubstr("log.tsv:2: 1 names"));
+  EXPECT_THAT(Read("{\"epoch\":1}\n{\"epoch\":1,\"b\":2}\n").status().message(), HasSubstr("log.tsv:2: 2 names"));
+  EXPECT_THAT(Read("{\"units\":{}}\n").status().message(), HasSubstr("log.tsv: has no row"));
 }
 
 }  // namespace

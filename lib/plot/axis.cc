@@ -12,6 +12,7 @@ namespace rutile {
 namespace {
 
 constexpr double kMargin = 0.04;
+constexpr double kLargestDrawn = 1e300;
 
 // Rounding error of a tick that should be at the end of the range, in units of the step.
 constexpr double kSlack = 1e-6;
@@ -83,6 +84,18 @@ std::vector<Tick> LogTicks(AxisRange range) {
   }
   return LinearTicks(range);
 }
+
+std::vector<Tick> WholeTicks(AxisRange range, int count) {
+  std::vector<Tick> whole;
+  for (const Tick& tick : LinearTicks(range, count)) {
+    if (tick.value == std::floor(tick.value) && std::abs(tick.value) < 1e15) {
+      whole.push_back({tick.value, FormatCount(static_cast<long long>(tick.value))});
+    }
+  }
+  return whole;
+}
+
+bool CanBeDrawn(double value) { return std::abs(value) <= kLargestDrawn; }
 
 std::string FormatFigure(double value) {
   const double size = std::abs(value);

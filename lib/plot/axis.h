@@ -31,6 +31,13 @@ std::vector<Tick> LinearTicks(AxisRange range, int count = 6);
 // Returns powers of ten; with 2 and 5 times them if there are fewer than three; linear ticks if there are still fewer.
 std::vector<Tick> LogTicks(AxisRange range);
 
+// Returns only the ticks at whole numbers, as FormatCount writes them, for epochs and counts.
+std::vector<Tick> WholeTicks(AxisRange range, int count);
+
+// True for values whose differences, margins and scaled errors are finite, so that axes can be computed from them: up
+// to 1e300 in size.
+bool CanBeDrawn(double value);
+
 // Formats three significant digits, without an exponent between 0.001 and a million: "8.12", "127", "0.0031".
 std::string FormatFigure(double value);
 

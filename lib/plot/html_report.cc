@@ -10,34 +10,54 @@
 namespace rutile {
 namespace {
 
-// Pictures keep their white background in the dark theme, like a card.
+// The page fits every width: tables and commands scroll within their own boxes, long names break, pictures shrink.
+// Paper does not scroll, so that there commands and the texts of tables break, and folded tables are open: they are
+// behind a checkbox and not in a <details>, which no older browser opens for the printer. The type of a table is the
+// smaller the more columns it has, as numbers must not break. Pictures keep their white background in the dark theme,
+// like a card, and paper is white.
 constexpr char kStyle[] = R"(
-:root { color-scheme: light dark; --text: #222; --quiet: #666; --line: #ddd; --ground: #fff; --code: #f5f5f3; }
-@media (prefers-color-scheme: dark) {
-  :root { --text: #e4e4e4; --quiet: #a0a0a0; --line: #444; --ground: #1b1b1d; --code: #28282b; }
+:root { --text: #222; --quiet: #666; --line: #ddd; --ground: #fff; --code: #f5f5f3; }
+@media screen and (prefers-color-scheme: dark) {
+  :root { color-scheme: dark; --text: #e4e4e4; --quiet: #a0a0a0; --line: #444; --ground: #1b1b1d; --code: #28282b; }
 }
 body { max-width: 56rem; margin: 2.5rem auto 4rem; padding: 0 1.25rem; background: var(--ground); color: var(--text);
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", "Helvetica Neue", Arial, sans-serif; }
+h1, h2, p, figcaption, footer { overflow-wrap: anywhere; }
 h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 1rem; }
 h2 { font-size: 1.2rem; margin: 2.5rem 0 .75rem; padding-bottom: .3rem; border-bottom: 1px solid var(--line); }
-p { margin: .75rem 0; max-width: 44rem; overflow-wrap: anywhere; }
+p { margin: .75rem 0; max-width: 44rem; }
 .wide { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
-caption, figcaption { color: var(--quiet); font-size: .88rem; text-align: left; }
-caption { padding-bottom: .4rem; }
+figcaption { color: var(--quiet); font-size: .88rem; max-width: 50rem; }
 th, td { padding: .3rem 1.1rem .3rem 0; text-align: right; vertical-align: top; border-bottom: 1px solid var(--line); }
 th { font-weight: 600; }
 th span { display: block; font-weight: 400; color: var(--quiet); font-size: .85em; }
-.text { text-align: left; }
+.text { text-align: left; min-width: 6rem; overflow-wrap: anywhere; }
 figure { margin: 1.25rem 0; }
 figure svg { display: block; max-width: 100%; height: auto; background: #fff; border: 1px solid var(--line);
-  border-radius: 6px; }
+  border-radius: 6px; box-sizing: border-box; }
 figure svg text { font-family: system-ui, -apple-system, "Segoe UI", "Helvetica Neue", Arial, sans-serif; }
-figcaption { margin-top: .4rem; }
+figure svg + figcaption { margin-top: .4rem; }
+figcaption + .wide { margin-top: .4rem; }
+.fold + label { margin-left: .4rem; cursor: pointer; }
+.fold:not(:checked) + label + .folded { display: none; }
 pre { background: var(--code); padding: .8rem 1rem; border-radius: 6px; overflow-x: auto; font-size: .85rem;
   line-height: 1.5; }
 footer { margin-top: 3rem; color: var(--quiet); font-size: .85rem; }
-@media print { body { max-width: none; margin: 0; } figure, tr, pre { break-inside: avoid; } }
+@page { margin: 1.5cm; }
+@media print {
+  body { max-width: none; margin: 0; padding: 0; font-size: 11pt; }
+  .wide, pre { overflow: visible; }
+  pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+  table { font-size: min(8pt, calc(88pt / var(--columns))); }
+  th, td { padding-right: .6em; }
+  .text { min-width: 5em; }
+  .fold { display: none; }
+  .fold:not(:checked) + label + .folded { display: block; }
+  figure svg { max-height: 22cm; }
+  figure:not(.table), tr { break-inside: avoid; }
+  h2, figcaption, label { break-after: avoid; }
+}
 )";
 
 }  // namespace
@@ -49,9 +69,17 @@ void HtmlReport::AddSection(absl::string_view title) { absl::StrAppend(&body_, "
 void HtmlReport::AddParagraph(absl::string_view text) { absl::StrAppend(&body_, "<p>", EscapeXml(text), "</p>\n"); }
 
 void HtmlReport::AddTable(const HtmlTable& table, absl::string_view summary) {
-  if (!summary.empty()) absl::StrAppend(&body_, "<details><summary>", EscapeXml(summary), "</summary>\n");
-  absl::StrAppend(&body_, "<div class=\"wide\"><table>\n");
-  if (!table.caption.empty()) absl::StrAppend(&body_, "<caption>", EscapeXml(table.caption), "</caption>\n");
+  if (!summary.empty()) {
+    const std::string id = absl::StrCat("fold", ++num_folds_);
+    absl::StrAppend(&body_, "<input type=\"checkbox\" class=\"fold\" id=\"", id, "\"/><label for=\"", id, "\">",
+                    EscapeXml(summary), "</label>\n<div class=\"folded\">\n");
+  }
+  // A caption inside the table would be as narrow or as wide as the table is, whatever the page.
+  const bool has_caption = !table.caption.empty();
+  if (has_caption) {
+    absl::StrAppend(&body_, "<figure class=\"table\"><figcaption>", EscapeXml(table.caption), "</figcaption>\n");
+  }
+  absl::StrAppend(&body_, "<div class=\"wide\"><table style=\"--columns: ", table.columns.size(), "\">\n");
   absl::StrAppend(&body_, "<thead><tr>");
   for (const HtmlTable::Column& column : table.columns) {
     absl::StrAppend(&body_, "<th scope=\"col\"", column.is_text ? " class=\"text\">" : ">", EscapeXml(column.name));
@@ -67,8 +95,8 @@ void HtmlReport::AddTable(const HtmlTable& table, absl::string_view summary) {
     }
     absl::StrAppend(&body_, "</tr>\n");
   }
-  absl::StrAppend(&body_, "</tbody></table></div>\n");
-  if (!summary.empty()) absl::StrAppend(&body_, "</details>\n");
+  absl::StrAppend(&body_, "</tbody></table></div>\n", has_caption ? "</figure>\n" : "");
+  if (!summary.empty()) absl::StrAppend(&body_, "</div>\n");
 }
 
 absl::Status HtmlReport::AddFigure(absl::string_view svg, absl::string_view caption) {

@@ -1,5 +1,6 @@
 // Writes a report as one HTML file: text, tables, pictures, commands. It needs no other file, no network and no script,
-// follows the reader's light or dark theme, and is the same for the same content.
+// follows the reader's light or dark theme, fits a page of any width, prints whole, and is the same for the same
+// content.
 
 #ifndef RUTILE_LIB_PLOT_HTML_REPORT_H_
 #define RUTILE_LIB_PLOT_HTML_REPORT_H_
@@ -39,7 +40,7 @@ class HtmlReport {
   void AddSection(absl::string_view title);
   void AddParagraph(absl::string_view text);
   // CHECK-fails if a row has another number of cells than there are columns. With a summary, the reader sees this line
-  // alone and opens the table with a click.
+  // alone and opens the table with a click; printed, it is open.
   void AddTable(const HtmlTable& table, absl::string_view summary = "");
   // INVALID_ARGUMENT if `svg` is no SVG picture, contains a script or refers to other files.
   absl::Status AddFigure(absl::string_view svg, absl::string_view caption);
@@ -51,6 +52,7 @@ class HtmlReport {
  private:
   std::string title_;
   std::string body_;
+  int num_folds_ = 0;  // tables with a summary
 };
 
 }  // namespace rutile

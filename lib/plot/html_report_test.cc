@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/plot/curves.h"
 #include "lib/plot/plots.h"
 #include "lib/plot/well_formed.h"
 
@@ -75,7 +76,44 @@ TEST(HtmlReportTest, ShowsTextAndNeverRunsIt) {
   EXPECT_TRUE(IsWellFormedXml("report_bad.html", html));
   EXPECT_THAT(html, Not(HasSubstr("<script")));
   EXPECT_THAT(html, HasSubstr("&lt;script&gt;"));
-  EXPECT_THAT(html, HasSubstr("<details><summary>&lt;/pre&gt;")) << "a folded table";
+  EXPECT_THAT(html, HasSubstr("<label for=\"fold1\">&lt;/pre&gt;")) << "a folded table";
+}
+
+// Returns the part of the style sheet that is for paper.
+std::string PrintStyle(const std::string& html) {
+  const size_t at = html.find("@media print {");
+  return at == std::string::npos ? "" : html.substr(at, html.find("</style>") - at);
+}
+
+TEST(HtmlReportTest, FitsAPageOfAnyWidth) {
+  const std::string html = Example().ToString();
+  EXPECT_THAT(html, HasSubstr("width=device-width"));
+  // All that may be wider than a page is in a box that scrolls, breaks, or shrinks.
+  EXPECT_THAT(html, HasSubstr(".wide { overflow-x: auto;"));
+  EXPECT_THAT(html, HasSubstr("figure svg { display: block; max-width: 100%; height: auto;"));
+  EXPECT_THAT(html, HasSubstr("h1, h2, p, figcaption, footer { overflow-wrap: anywhere; }"));
+  for (size_t at = html.find("<table"); at != std::string::npos; at = html.find("<table", at + 1)) {
+    EXPECT_EQ(html.substr(at - 18, 18), "<div class=\"wide\">");
+  }
+  // Text that names the table wraps with the page and not with the table.
+  EXPECT_THAT(html, HasSubstr("<figcaption>Per polymorph</figcaption>\n<div class=\"wide\"><table "));
+}
+
+TEST(HtmlReportTest, PrintsWhole) {
+  HtmlReport report("t");
+  report.AddTable({"", {{"a", ""}}, {{"1"}}}, "one more row");
+  const std::string html = report.ToString(), print = PrintStyle(html);
+  EXPECT_THAT(
+      html, HasSubstr("<input type=\"checkbox\" class=\"fold\" id=\"fold1\"/><label for=\"fold1\">one more row</label>"
+                      "\n<div class=\"folded\">"));
+  // Paper does not scroll, and nobody clicks on it.
+  EXPECT_THAT(html, HasSubstr("<table style=\"--columns: 1\">"));
+  EXPECT_THAT(print, HasSubstr("table { font-size: min(8pt, calc(88pt / var(--columns))); }"));
+  EXPECT_THAT(print, HasSubstr(".wide, pre { overflow: visible; }"));
+  EXPECT_THAT(print, HasSubstr("pre { white-space: pre-wrap; overflow-wrap: anywhere; }"));
+  EXPECT_THAT(print, HasSubstr(".fold:not(:checked) + label + .folded { display: block; }"));
+  EXPECT_THAT(print, HasSubstr("figure svg { max-height: 22cm; }"));
+  EXPECT_THAT(html, HasSubstr("@media screen and (prefers-color-scheme: dark)")) << "paper is white";
 }
 
 TEST(HtmlReportTest, RefusesPicturesThatAreNone) {

@@ -21,14 +21,8 @@ namespace rutile {
 namespace {
 
 constexpr int kWidth = 720;
-constexpr int kLongestName = 40;    // characters of a name in a legend
-constexpr int kCurvePoints = 1500;  // most points of a curve, more than pixels across
-constexpr int kFewPoints = 40;      // curves of at most this length mark their points
+constexpr int kLongestName = 40;  // characters of a name in a legend
 constexpr int kMostBins = 61;
-constexpr double kLargestDrawn = 1e300;
-// Margins beyond values outside this range would be infinite, or round to 0, which has no logarithm.
-constexpr double kLeastOnLogScale = 1e-280, kLargestOnLogScale = 1e280;
-
 // gnuplot's filled point types (circle, square, triangle, diamond, inverted triangle), and factors that make them look
 // alike in size.
 constexpr int kShapes[] = {7, 5, 9, 13, 11};
@@ -37,48 +31,6 @@ constexpr double kShapeSizes[] = {0.55, 0.48, 0.60, 0.62, 0.60};
 std::string WithCapital(std::string text) {
   if (!text.empty()) text[0] = absl::ascii_toupper(text[0]);
   return text;
-}
-
-// True for values whose differences, margins and scaled errors are finite, so that axes can be computed from them.
-bool CanBeDrawn(double value) { return std::abs(value) <= kLargestDrawn; }
-
-// Thins a curve to bounded length: of each stretch of points the lowest and the highest are kept.
-Curve Thinned(const Curve& curve) {
-  Curve finite = {ShortText(curve.name, kLongestName), {}, {}};
-  for (size_t i = 0; i < curve.y.size(); ++i) {
-    if (!CanBeDrawn(curve.y[i])) continue;
-    finite.x.push_back(curve.x[i]);
-    finite.y.push_back(curve.y[i]);
-  }
-  const size_t n = finite.y.size();
-  if (n <= kCurvePoints) return finite;
-  Curve thin = {finite.name, {finite.x[0]}, {finite.y[0]}};
-  const auto keep = [&](size_t i) {
-    thin.x.push_back(finite.x[i]);
-    thin.y.push_back(finite.y[i]);
-  };
-  constexpr size_t kStretches = kCurvePoints / 2;
-  for (size_t s = 0; s < kStretches; ++s) {
-    const auto begin = finite.y.begin() + (1 + s * (n - 2) / kStretches);
-    const auto end = finite.y.begin() + (1 + (s + 1) * (n - 2) / kStretches);
-    const auto [low, high] = std::minmax_element(begin, end);
-    const size_t a = std::min(low, high) - finite.y.begin(), b = std::max(low, high) - finite.y.begin();
-    keep(a);
-    if (b != a) keep(b);
-  }
-  keep(n - 1);
-  return thin;
-}
-
-// Returns only whole ticks, for epochs and counts.
-std::vector<Tick> WholeTicks(AxisRange range, int count) {
-  std::vector<Tick> whole;
-  for (const Tick& tick : LinearTicks(range, count)) {
-    if (tick.value == std::floor(tick.value) && std::abs(tick.value) < 1e15) {
-      whole.push_back({tick.value, FormatCount(static_cast<long long>(tick.value))});
-    }
-  }
-  return whole;
 }
 
 // The values of a plot that can be drawn.
@@ -185,64 +137,6 @@ std::pair<double, double> Extent(absl::Span<const double> a, absl::Span<const do
 }
 
 }  // namespace
-
-absl::StatusOr<std::string> LearningCurve(absl::Span<const Curve> curves, const LearningCurveOptions& options) {
-  std::vector<Curve> drawn;
-  std::vector<double> x, y;
-  for (const Curve& curve : curves) {
-    CHECK_EQ(curve.x.size(), curve.y.size()) << curve.name;
-    Curve thin = Thinned(curve);
-    for (size_t i = 0; i < thin.x.size(); ++i) {
-      if (!CanBeDrawn(thin.x[i])) {
-        return absl::InvalidArgumentError(absl::StrCat("learning curve: a place of ", thin.name, " is not finite"));
-      }
-    }
-    if (thin.x.empty()) continue;
-    x.insert(x.end(), thin.x.begin(), thin.x.end());
-    y.insert(y.end(), thin.y.begin(), thin.y.end());
-    drawn.push_back(std::move(thin));
-  }
-  if (drawn.empty()) return absl::InvalidArgumentError("learning curve: no values to plot");
-  const auto [low, high] = Extent(y, {});
-  const bool log_scale = low > kLeastOnLogScale && high < kLargestOnLogScale;
-  if (options.marked_x.has_value() && CanBeDrawn(*options.marked_x)) x.push_back(*options.marked_x);
-  const auto [first, last] = Extent(x, {});
-
-  PlotScript script(options.id, kWidth, 420, options.title, "", "");
-  script.SetMargins(0.12, 0.97, 0.15, 0.88);
-  const AxisRange x_range = LinearRange(first, last);
-  const AxisRange y_range = log_scale ? LogRange(low, high) : LinearRange(low, high);
-  if (log_scale) script.Add("set logscale y");
-  const bool whole = std::all_of(x.begin(), x.end(), [](double v) { return v == std::floor(v); });
-  script.SetAxis("x", x_range, whole ? WholeTicks(x_range, 8) : LinearTicks(x_range, 8), options.x_label);
-  script.SetAxis("y", y_range, log_scale ? LogTicks(y_range) : LinearTicks(y_range), options.y_label);
-  if (options.marked_x.has_value() && std::isfinite(*options.marked_x)) {
-    script.Add(
-        absl::StrFormat("set arrow from first %.17g, graph 0 to first %.17g, graph 1 nohead back linewidth 1 "
-                        "linecolor rgb '#777777' dashtype (4,4)",
-                        *options.marked_x, *options.marked_x));
-    // The mark's label is on the side that has room.
-    const bool right = *options.marked_x < 0.5 * (first + last);
-    script.Add(
-        absl::StrFormat("set label %s at first %.17g, graph 0.95 %s offset character %d,0 font 'sans-serif,12' "
-                        "textcolor rgb '#555555'",
-                        Quote(ShortText(options.mark_label, kLongestName)), *options.marked_x, right ? "left" : "right",
-                        right ? 1 : -1));
-  }
-  // Curves fall from the upper left, so the legend is elsewhere.
-  script.Add(options.marked_x.has_value() ? "set key at graph 0.98, graph 0.86 right top" : "set key right top");
-  std::vector<std::string> plots;
-  for (size_t c = 0; c < drawn.size(); ++c) {
-    const std::string data = absl::StrCat("curve", c);
-    script.AddData(data, {drawn[c].x, drawn[c].y});
-    const bool marks = drawn[c].x.size() <= kFewPoints;
-    plots.push_back(absl::StrCat("$", data, " with ", marks ? "linespoints pointtype 7 pointsize 0.5" : "lines",
-                                 " linewidth 2 linecolor rgb '", kPlotColors[c % kNumPlotColors], "' title ",
-                                 Quote(drawn[c].name)));
-  }
-  script.Add(absl::StrCat("plot ", absl::StrJoin(plots, ", ")));
-  return script.Draw();
-}
 
 absl::StatusOr<std::string> ParityPlot(absl::Span<const double> all_reference, absl::Span<const double> all_predicted,
                                        absl::Span<const std::string> all_groups, const ErrorPlotOptions& options) {

@@ -1,4 +1,4 @@
-// Draws the pictures of a training run: how the loss fell, how well predictions agree, how errors are distributed.
+// Draws how well predictions agree with references, and how errors are distributed. Learning curves: curves.h.
 //
 // Each function returns an SVG file as a string, the same for the same input. Colors are those of Okabe and Ito, which
 // color-blind readers can distinguish, and groups differ in shape as well. Names of groups may contain any characters.
@@ -6,15 +6,13 @@
 // Errors: INVALID_ARGUMENT if nothing is left to draw, otherwise those of RunGnuplot (NOT_FOUND: gnuplot not
 // installed).
 //
-//   const std::vector<Curve> curves = {{"training", epochs, losses}, {"validation", epochs, validation_losses}};
-//   ASSIGN_OR_RETURN(const std::string svg, LearningCurve(curves));
-//   RETURN_IF_ERROR(report.AddFigure(svg, "Learning curve"));
+//   ASSIGN_OR_RETURN(const std::string svg, ParityPlot(reference, predicted, /*group=*/{}));
+//   RETURN_IF_ERROR(report.AddFigure(svg, "Predicted against reference energies"));
 
 #ifndef RUTILE_LIB_PLOT_PLOTS_H_
 #define RUTILE_LIB_PLOT_PLOTS_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,27 +21,6 @@
 #include "absl/types/span.h"
 
 namespace rutile {
-
-// One line of a learning curve. If y is NaN (an epoch without validation), the line skips the point.
-struct Curve {
-  std::string name;  // "training", "validation"
-  std::vector<double> x;
-  std::vector<double> y;
-};
-
-// Texts of a learning curve.
-struct LearningCurveOptions {
-  std::string id = "learning_curve";  // prefix of ids in the SVG: letters, digits, _
-  std::string title = "Learning curve";
-  std::string x_label = "Epoch";
-  std::string y_label = "Loss";    // with its unit: "Energy RMSE (meV/atom)"
-  std::optional<double> marked_x;  // position of a thin vertical line: the best epoch
-  std::string mark_label = "best";
-};
-
-// Draws learning curves. y has a logarithmic axis unless a value is negative or (nearly) zero. CHECK-fails if x and y
-// of a curve differ in length.
-absl::StatusOr<std::string> LearningCurve(absl::Span<const Curve> curves, const LearningCurveOptions& options = {});
 
 // What is compared, and in which units: energies per atom by default.
 struct ErrorPlotOptions {

@@ -31,6 +31,7 @@
 #include "tools/evaluate/predictions.h"
 #include "tools/evaluate/selection.h"
 #include "tools/evaluate/shards.h"
+#include "tools/evaluate/train_log.h"
 #include "tools/evaluate/uncertainty.h"
 
 DECLARE_bool(forces);
@@ -38,7 +39,6 @@ DECLARE_bool(forces);
 DEFINE_bool(check, false,
             "Compare forces and stress of the first 3 structures with finite differences of the energy, and see that "
             "the forces of each structure add up to zero. Exit with status 2 if not.");
-DEFINE_string(train_log, "", "log.tsv of the run that made the model, for a learning curve in the report.");
 DEFINE_double(max_energy_rmse, std::numeric_limits<double>::infinity(),
               "Exit with status 2 if the energy RMSE over all structures is above this, in meV/atom.");
 DEFINE_double(max_force_rmse, std::numeric_limits<double>::infinity(),
@@ -62,8 +62,7 @@ absl::Status CheckFlags(const EvaluateShard& shard) {
     return RefuseFlags("with --shard, which writes a part for a later run",
                        {"output_xyz", "select", "train_log", "max_energy_rmse", "max_force_rmse", "max_stress_rmse"});
   }
-  if (FLAGS_train_log.empty() || !FLAGS_output_dir.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError("--train_log draws a learning curve in the report: give --output_dir as well");
+  return CheckTrainLog();
 }
 
 absl::Status RunEvaluate(const ToolRun& run) {
@@ -82,10 +81,7 @@ absl::Status RunEvaluate(const ToolRun& run) {
   if (run.args.size() < 2) return absl::InvalidArgumentError(kNeeds);
   ASSIGN_OR_RETURN(const EvaluateShard shard, ShardFromFlags());
   RETURN_IF_ERROR(CheckFlags(shard));
-  std::optional<TrainingLog> log;
-  if (!FLAGS_train_log.empty()) {
-    ASSIGN_OR_RETURN(log, ReadTrainingLog(FLAGS_train_log));
-  }
+  ASSIGN_OR_RETURN(std::optional<TrainingLog> log, TrainLogFromFlag());
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs,
                    ExpandInputs(std::vector<std::string>(run.args.begin() + 1, run.args.end())));
   if (!FLAGS_output_dir.empty()) RETURN_IF_ERROR(MakeDirectories(FLAGS_output_dir));

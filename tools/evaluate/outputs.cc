@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/evaluation/evaluation_report.h"
@@ -12,6 +11,7 @@
 #include "lib/file/file.h"
 #include "lib/tensorfile/provenance.h"
 #include "tools/common/run/run_tool.h"
+#include "tools/evaluate/train_log.h"
 
 namespace rutile {
 
@@ -36,11 +36,9 @@ absl::Status WriteOutputs(const std::string& directory, const ToolRun& run, cons
   report.facts = ModelFacts(models);
   report.predictions = predictions;
   report.errors = errors;
-  report.log = std::move(log);
   const Metadata& first = models.potentials[0].metadata;
-  double best_epoch = 0;
-  const auto epoch = first.find("epoch");
-  if (epoch != first.end() && absl::SimpleAtod(epoch->second, &best_epoch)) report.best_epoch = best_epoch;
+  if (log.has_value()) report.kept = KeptModelOf(*log, first, models.paths[0]);
+  report.log = std::move(log);
   for (const char* key : {"features_command", "command"}) {
     const auto command = first.find(key);
     if (command != first.end() && !command->second.empty()) report.commands.push_back(command->second);

@@ -17,6 +17,7 @@
 #include "lib/trace/scope.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/first_batch_of_run.h"
+#include "lib/train/options/monitor.h"
 #include "lib/train/run_plan.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
@@ -67,6 +68,16 @@ std::string ShellWord(const std::string& text) {
   const bool plain = std::all_of(text.begin(), text.end(),
                                  [](char c) { return absl::ascii_isalnum(c) || absl::StrContains("/._-+", c); });
   return plain ? text : absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
+}
+
+// Returns the value that will decide which model is kept. It is unknown for options that Train refuses.
+MonitoredValue MonitoredOf(const Task& task, const Split& split, const TrainerOptions& options) {
+  if (!CheckTrainerOptions(options).ok()) return {};
+  const absl::StatusOr<RunPlan> plan = MakeRunPlan(split, options);
+  if (!plan.ok()) return {};
+  const absl::StatusOr<Monitor> monitor = Monitor::Create(task, options.monitor, !plan->validation.empty());
+  if (!monitor.ok()) return {};
+  return {monitor->name(), monitor->maximize()};
 }
 
 // Returns what to do to go on with a run that was stopped.
@@ -120,13 +131,16 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
   const RunDirectory directory(member.directory);
   const bool others_report = options.communicator != nullptr && options.communicator->rank() > 0;
   const bool shows = !others_report && FLAGS_progress && !FLAGS_quiet && options.files != RunFiles::kAtEnd;
-  TrainProgress progress(member.label.empty() ? "train" : member.label, run.cost_unit, options.stop, shows);
+  const MonitoredValue monitored = MonitoredOf(*run.task, split, options);
+  TrainProgress progress({member.label.empty() ? "train" : member.label, run.cost_unit, monitored}, options.stop,
+                         shows);
   const absl::Duration interval = progress.active() ? absl::ZeroDuration() : options.log_interval;
-  TrainLines lines({member.label, run.cost_unit, run.task->loss_unit(), options.stop, interval, FLAGS_verbose},
-                   PrintMessage);
+  TrainLines lines(
+      {member.label, run.cost_unit, run.task->loss_unit(), monitored, options.stop, interval, FLAGS_verbose},
+      PrintMessage);
   const bool has_lines = shows && (FLAGS_verbose || interval > absl::ZeroDuration());
   if (!member.label.empty() && !others_report) PrintMessage(absl::StrCat(member.label, ": training"));
-  TrainPlot plot(directory, options);
+  TrainPlot plot(directory, options, monitored);
   double cost_per_s = 0;
   if (progress.active() || has_lines) {
     options.on_step = [&](const StepReport& report) {
@@ -165,7 +179,7 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
   }
   RETURN_IF_ERROR(result.status());
   const ProfileScope scope(Stage::kReport);
-  const bool plotted = plot.Finish(result->best_epoch);
+  const bool plotted = plot.Finish(result->best_epoch, result->best_step);
   PrintOutcome(directory, options, *result, run.task->loss_unit(), run.cost_unit, cost_per_s, plotted);
   if (result->averaged > 0) {
     PrintMessage(absl::StrFormat("mean of the best %d: validation loss %.6g%s", result->averaged, result->average_loss,

@@ -53,6 +53,11 @@ void TrainTracker::OnStep(const StepReport& report, Clock::time_point now) {
 
 void TrainTracker::OnEpoch(const EpochReport& report) {
   if (!std::isnan(report.validation_loss)) state_.validation_loss = report.validation_loss;
+  if (!std::isnan(report.monitored)) state_.monitored = report.monitored;
+  if (report.best) {
+    state_.best = report.monitored;
+    state_.best_epoch = report.epoch;
+  }
   if (!state_.long_epoch) state_.cost_per_s = report.cost_per_s;
 }
 

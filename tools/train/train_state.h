@@ -14,10 +14,22 @@
 
 namespace rutile {
 
+// The value that decides which model is kept.
+struct MonitoredValue {
+  std::string column;  // in the log: "val_mrr"; "": unknown
+  bool higher_is_better = false;
+
+  // True if it is a metric, which is shown beside the losses.
+  bool is_metric() const { return !column.empty() && column != "val_loss" && column != "train_loss"; }
+};
+
 // The values to show. Rates and times count from the start of this session, also in a resumed run.
 struct TrainState {
   StepReport step;
   double validation_loss = std::numeric_limits<double>::quiet_NaN();  // the last one; NaN: none yet
+  double monitored = std::numeric_limits<double>::quiet_NaN();        // likewise; NaN: none yet
+  double best = std::numeric_limits<double>::quiet_NaN();             // the best so far; NaN: none in this session
+  int64_t best_epoch = 0;                                             // its epoch
   double cost_per_s = 0;                                              // 0: unknown
   bool long_epoch = false;                                            // also show batches
   double done = 0;                                                    // share of the run, 0 to 1; negative: unknown

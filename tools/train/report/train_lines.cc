@@ -50,6 +50,15 @@ void TrainLines::OnEpoch(const EpochReport& report, Clock::time_point now) {
   if (by_value || options_.every_report) Print(now, report.best);
 }
 
+std::string TrainLines::BestText(bool best) const {
+  if (!options_.monitored.is_metric()) return best ? ", best so far" : "";
+  const std::string& column = options_.monitored.column;
+  if (best) return absl::StrCat(", best ", column, " so far");
+  const TrainState& state = tracker_.state();
+  if (std::isnan(state.best)) return "";
+  return absl::StrFormat(", best %s %.3g in epoch %d", column, state.best, state.best_epoch);
+}
+
 void TrainLines::Print(Clock::time_point now, bool best) {
   tracker_.Update(now);
   const TrainState& state = tracker_.state();
@@ -72,7 +81,7 @@ void TrainLines::Print(Clock::time_point now, bool best) {
   for (const std::string& text : {RateText(state, options_.cost_unit), TimeLeftText(state)}) {
     if (!text.empty()) absl::StrAppend(&values, ", ", text);
   }
-  print_(absl::StrCat(line, ": ", values, best ? ", best so far" : ""));
+  print_(absl::StrCat(line, ": ", values, BestText(best)));
   printed_ = now;
   printed_value_ = best_value_;
 }

@@ -2,6 +2,8 @@
 //
 //   epoch 12/100, 11 %: loss 0.0123 eV/atom, val_loss 0.0145 eV/atom, energy_rmse 12.3 meV/atom, force_rmse 0.12 eV/Å,
 //   lr 0.001, 491000 atoms/s, 3:25 left, best so far       (in one line)
+//
+// Where a metric chooses the model, the end is "best val_mrr so far", or "best val_mrr 0.361 in epoch 9".
 
 #ifndef RUTILE_TOOLS_TRAIN_REPORT_TRAIN_LINES_H_
 #define RUTILE_TOOLS_TRAIN_REPORT_TRAIN_LINES_H_
@@ -24,6 +26,7 @@ struct TrainLinesOptions {
   std::string label;      // printed before each line; "" for none
   std::string cost_unit;  // of Task::ExampleCost, like "atoms"
   std::string loss_unit;  // "eV/atom"; "" for none
+  MonitoredValue monitored;
   StopOptions limits;
   absl::Duration interval = absl::Seconds(30);  // between lines; 0: none by time
   bool every_report = false;                    // a line for each epoch and validation, whatever the time
@@ -46,6 +49,8 @@ class TrainLines {
  private:
   // True if the report's value is better than that of the last line by so much that it is worth a line.
   bool ImprovementMatters(const EpochReport& report) const;
+  // Returns the end of a line: that this value is the best so far or, of a metric, which was.
+  std::string BestText(bool best) const;
   void Print(Clock::time_point now, bool best);
 
   const TrainLinesOptions options_;

@@ -102,6 +102,17 @@ TEST_F(TrainLinesTest, ALineForEachReport) {
   EXPECT_THAT(printed_[1], Not(EndsWith("best so far")));
 }
 
+TEST_F(TrainLinesTest, NamesTheMetricThatChoosesTheModel) {
+  options_.every_report = true;
+  options_.monitored = {"val_mrr", true};
+  TrainLines lines = Lines();
+  Epoch(&lines, 0, 0.5, /*best=*/true);
+  Epoch(&lines, 0, 0.4, /*best=*/false);
+  ASSERT_THAT(printed_, SizeIs(2));
+  EXPECT_THAT(printed_[0], EndsWith(", best val_mrr so far"));
+  EXPECT_THAT(printed_[1], EndsWith(", best val_mrr 0.5 in epoch 1"));
+}
+
 TEST_F(TrainLinesTest, NoIntervalNoLines) {
   options_.interval = absl::ZeroDuration();
   TrainLines lines = Lines();

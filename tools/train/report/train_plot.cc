@@ -10,7 +10,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
-#include "lib/evaluation/learning_curve.h"
 #include "lib/evaluation/training_log.h"
 #include "lib/file/file.h"
 #include "lib/train/files/log_format.h"
@@ -31,11 +30,11 @@ bool LogsTable(const TrainerOptions& options) {
 }
 
 // Draws the picture. Returns false if there is nothing to draw.
-absl::StatusOr<bool> Draw(const RunDirectory& directory, std::optional<double> best_epoch) {
+absl::StatusOr<bool> Draw(const RunDirectory& directory, const KeptModel& kept) {
   if (!FileExists(directory.log())) return false;
   ASSIGN_OR_RETURN(const TrainingLog log, ReadTrainingLog(directory.log()));
   if (!HasLearningCurve(log)) return false;
-  ASSIGN_OR_RETURN(const std::string svg, DrawLearningCurve(log, best_epoch));
+  ASSIGN_OR_RETURN(const std::string svg, DrawLearningCurve(log, kept));
   RETURN_IF_ERROR(WriteFileAtomically(directory.learning_curve(), svg));
   return true;
 }
@@ -57,31 +56,38 @@ absl::Status CheckPlotFlags(const TrainerOptions& options) {
                       {{"plot", LogsTable(options) || !FLAGS_plot}, {"plot_every", LogsTable(options)}});
 }
 
-TrainPlot::TrainPlot(const RunDirectory& directory, const TrainerOptions& options)
-    : directory_(directory), enabled_(FLAGS_plot && LogsTable(options)) {}
+TrainPlot::TrainPlot(const RunDirectory& directory, const TrainerOptions& options, const MonitoredValue& monitored)
+    : directory_(directory), enabled_(FLAGS_plot && LogsTable(options)) {
+  kept_.monitor = monitored.column;
+  kept_.higher_is_better = monitored.higher_is_better;
+}
 
 TrainPlot::~TrainPlot() {
   if (thread_.joinable()) thread_.join();
 }
 
 void TrainPlot::OnEpoch(const EpochReport& report) {
-  if (report.best) best_epoch_ = static_cast<double>(report.epoch);
+  if (report.best) {
+    kept_.epoch = static_cast<double>(report.epoch);
+    kept_.step = static_cast<double>(report.step);
+  }
   if (!enabled_ || FLAGS_plot_every == 0 || report.epoch % FLAGS_plot_every != 0 || drawing_) return;
   if (thread_.joinable()) thread_.join();  // it is done
   drawing_ = true;
-  thread_ = std::thread([this, best = best_epoch_] {
+  thread_ = std::thread([this, kept = kept_] {
     // An error that persists is reported at the end.
-    Draw(directory_, best).status().IgnoreError();
+    Draw(directory_, kept).status().IgnoreError();
     drawing_ = false;
   });
 }
 
-bool TrainPlot::Finish(int64_t best_epoch) {
+bool TrainPlot::Finish(int64_t best_epoch, int64_t best_step) {
   if (thread_.joinable()) thread_.join();
   if (!enabled_) return false;
-  std::optional<double> best;
-  if (best_epoch > 0) best = static_cast<double>(best_epoch);
-  const absl::StatusOr<bool> drawn = Draw(directory_, best);
+  kept_.epoch = kept_.step = std::nullopt;
+  if (best_epoch > 0) kept_.epoch = static_cast<double>(best_epoch);
+  if (best_step > 0) kept_.step = static_cast<double>(best_step);
+  const absl::StatusOr<bool> drawn = Draw(directory_, kept_);
   if (!drawn.ok()) PrintWarning(absl::StrCat("no learning curve: ", drawn.status().message()));
   return drawn.value_or(false);
 }

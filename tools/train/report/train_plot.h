@@ -5,23 +5,25 @@
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <thread>
 
 #include "absl/status/status.h"
+#include "lib/evaluation/learning_curve.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/options/trainer_options.h"
+#include "tools/train/train_state.h"
 
 namespace rutile {
 
 // INVALID_ARGUMENT: --plot_every below 0 or without a plot; --plot or --plot_every without a log to draw.
 absl::Status CheckPlotFlags(const TrainerOptions& options);
 
-// Draws DIRECTORY/learning_curve.svg from log.tsv, as --plot and --plot_every request.
+// Draws DIRECTORY/learning_curve.svg from log.tsv, as --plot and --plot_every request: the losses and, where a metric
+// chooses the model, that metric. The epoch that is kept is marked.
 class TrainPlot {
  public:
-  TrainPlot(const RunDirectory& directory, const TrainerOptions& options);
+  TrainPlot(const RunDirectory& directory, const TrainerOptions& options, const MonitoredValue& monitored);
   ~TrainPlot();  // waits for a picture being drawn
   TrainPlot(const TrainPlot&) = delete;
   TrainPlot& operator=(const TrainPlot&) = delete;
@@ -30,14 +32,14 @@ class TrainPlot {
   // picture is still being drawn, this epoch is skipped.
   void OnEpoch(const EpochReport& report);
 
-  // Draws the last picture of the run and returns true if there is one. best_epoch: marked in it. Errors are only
-  // warnings: no run fails for its picture.
-  bool Finish(int64_t best_epoch);
+  // Draws the last picture of the run and returns true if there is one. best_epoch, best_step: marked in it; 0:
+  // unknown. Errors are only warnings: no run fails for its picture.
+  bool Finish(int64_t best_epoch, int64_t best_step);
 
  private:
   const RunDirectory directory_;
   const bool enabled_;
-  std::optional<double> best_epoch_;
+  KeptModel kept_;
   std::atomic<bool> drawing_{false};
   std::thread thread_;
 };

@@ -4,11 +4,13 @@
 #include <chrono>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "lib/base/terminal_line.h"
 
 namespace rutile {
@@ -24,9 +26,8 @@ std::string Bar(double done, int width) {
 
 }  // namespace
 
-std::string FormatTrainProgress(absl::string_view label, absl::string_view cost_unit, const TrainState& state,
-                                int width) {
-  std::string head = absl::StrCat(label, "  epoch ", state.step.epoch);
+std::string FormatTrainProgress(const TrainProgressTexts& texts, const TrainState& state, int width) {
+  std::string head = absl::StrCat(texts.label, "  epoch ", state.step.epoch);
   if (state.max_epochs > 0) absl::StrAppend(&head, "/", state.max_epochs);
   if (state.long_epoch) absl::StrAppend(&head, " (", state.step.batch, "/", state.step.num_batches, ")");
   const double done = std::clamp(state.done, 0.0, 1.0);
@@ -34,19 +35,27 @@ std::string FormatTrainProgress(absl::string_view label, absl::string_view cost_
 
   std::string losses = absl::StrFormat("  loss %.4g", state.step.loss);
   if (!std::isnan(state.validation_loss)) absl::StrAppendFormat(&losses, "  val %.4g", state.validation_loss);
+  std::string best;
+  if (texts.monitored.is_metric() && !std::isnan(state.monitored)) {
+    absl::StrAppend(&losses, "  ", absl::StripPrefix(texts.monitored.column, "val_"),
+                    absl::StrFormat(" %.4g", state.monitored));
+    if (!std::isnan(state.best)) best = absl::StrFormat(" (best %.4g, epoch %d)", state.best, state.best_epoch);
+  }
   const std::string rate = absl::StrFormat("  lr %.3g", state.step.learning_rate);
   std::string speed;
-  for (const std::string& text : {RateText(state, cost_unit), TimeLeftText(state)}) {
+  for (const std::string& text : {RateText(state, texts.cost_unit), TimeLeftText(state)}) {
     if (!text.empty()) absl::StrAppend(&speed, "  ", text);
   }
-  const std::string whole = absl::StrCat(head, losses, rate, speed);
+  const std::string short_of_best = absl::StrCat(head, losses, rate, speed);
+  const std::string whole = absl::StrCat(head, losses, best, rate, speed);
   const int room = width - static_cast<int>(whole.size()) - 4;  // for the bar, without its brackets
   if (state.done >= 0 && room >= kNarrowestBar) {
-    return absl::StrCat(head, Bar(done, std::min(room, kWidestBar)), losses, rate, speed);
+    return absl::StrCat(head, Bar(done, std::min(room, kWidestBar)), losses, best, rate, speed);
   }
   const auto narrow = [](absl::string_view line) { return absl::StrReplaceAll(line, {{"  ", " "}, {" %", "%"}}); };
   std::string line;
-  for (const std::string& shorter : {whole, narrow(whole), narrow(absl::StrCat(head, losses, speed))}) {
+  for (const std::string& shorter :
+       {whole, short_of_best, narrow(short_of_best), narrow(absl::StrCat(head, losses, speed))}) {
     line = shorter;
     if (static_cast<int>(line.size()) <= width) return line;
   }
@@ -54,9 +63,8 @@ std::string FormatTrainProgress(absl::string_view label, absl::string_view cost_
   return line;
 }
 
-TrainProgress::TrainProgress(absl::string_view label, absl::string_view cost_unit, const StopOptions& limits,
-                             bool enabled)
-    : label_(label), cost_unit_(cost_unit), active_(enabled && CanDrawLines()), tracker_(limits, start_) {}
+TrainProgress::TrainProgress(TrainProgressTexts texts, const StopOptions& limits, bool enabled)
+    : texts_(std::move(texts)), active_(enabled && CanDrawLines()), tracker_(limits, start_) {}
 
 void TrainProgress::OnStep(const StepReport& report) {
   if (!active_) return;
@@ -70,7 +78,7 @@ void TrainProgress::OnStep(const StepReport& report) {
 
 void TrainProgress::Draw(Clock::time_point now, absl::string_view end) {
   tracker_.Update(now);
-  DrawTerminalLine(FormatTrainProgress(label_, cost_unit_, tracker_.state(), TerminalLineWidth()), end);
+  DrawTerminalLine(FormatTrainProgress(texts_, tracker_.state(), TerminalLineWidth()), end);
 }
 
 void TrainProgress::OnEpoch(const EpochReport& report) {

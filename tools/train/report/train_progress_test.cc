@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -37,7 +38,7 @@ TrainState State() {
 
 TEST(FormatTrainProgressTest, TheWholeLine) {
   EXPECT_EQ(
-      FormatTrainProgress("train", "atoms", State(), 200),
+      FormatTrainProgress({"train", "atoms", {}}, State(), 200),
       "train  epoch 12/100  11 %  [##                       ]  loss 0.0123  val 0.0145  lr 0.001  491000 atoms/s  "
       "3:25 left");
 }
@@ -46,21 +47,38 @@ TEST(FormatTrainProgressTest, ShowsWhatIsKnown) {
   TrainState state = State();
   state.long_epoch = true;
   state.may_stop_early = true;
-  EXPECT_EQ(FormatTrainProgress("member-01", "atoms", state, 110),
+  EXPECT_EQ(FormatTrainProgress({"member-01", "atoms", {}}, state, 110),
             "member-01  epoch 12/100 (340/1200)  11 %  loss 0.0123  val 0.0145  lr 0.001  491000 atoms/s  "
             "at most 3:25 left");
   state = TrainState();
   state.step = State().step;
   state.done = -1;
-  EXPECT_EQ(FormatTrainProgress("train", "atoms", state, 200), "train  epoch 12  loss 0.0123  lr 0.001");
+  EXPECT_EQ(FormatTrainProgress({"train", "atoms", {}}, state, 200), "train  epoch 12  loss 0.0123  lr 0.001");
   state.cost_per_s = 1.25;
-  EXPECT_THAT(FormatTrainProgress("train", "atoms", state, 200), EndsWith("  1.25 atoms/s"));
+  EXPECT_THAT(FormatTrainProgress({"train", "atoms", {}}, state, 200), EndsWith("  1.25 atoms/s"));
+}
+
+TEST(FormatTrainProgressTest, ShowsTheMetricThatChoosesTheModel) {
+  const TrainProgressTexts texts = {"train", "queries", {"val_mrr", true}};
+  TrainState state = State();
+  EXPECT_THAT(FormatTrainProgress(texts, state, 200), HasSubstr("  val 0.0145  lr 0.001")) << "not known yet";
+  state.monitored = 0.34567;
+  EXPECT_THAT(FormatTrainProgress(texts, state, 200), HasSubstr("  val 0.0145  mrr 0.3457  lr 0.001"));
+  state.best = 0.361;
+  state.best_epoch = 9;
+  EXPECT_THAT(FormatTrainProgress(texts, state, 200), HasSubstr("  mrr 0.3457 (best 0.361, epoch 9)  lr 0.001"));
+  EXPECT_THAT(FormatTrainProgress(texts, state, 110), HasSubstr("  mrr 0.3457  lr 0.001")) << "the best goes first";
+  EXPECT_THAT(FormatTrainProgress({"train", "queries", {"val_loss", false}}, state, 200),
+              HasSubstr("  val 0.0145  lr 0.001"));
+  for (int width = 0; width < 160; ++width) {
+    EXPECT_LE(static_cast<int>(FormatTrainProgress(texts, state, width).size()), width);
+  }
 }
 
 TEST(FormatTrainProgressTest, FitsTheWidth) {
-  const std::string whole = FormatTrainProgress("train", "atoms", State(), 200);
+  const std::string whole = FormatTrainProgress({"train", "atoms", {}}, State(), 200);
   for (int width = -1; width < 130; ++width) {
-    const std::string line = FormatTrainProgress("train", "atoms", State(), width);
+    const std::string line = FormatTrainProgress({"train", "atoms", {}}, State(), width);
     EXPECT_LE(static_cast<int>(line.size()), std::max(width, 0));
     if (width > 100) {
       EXPECT_THAT(line, EndsWith("3:25 left")) << width;
@@ -69,10 +87,10 @@ TEST(FormatTrainProgressTest, FitsTheWidth) {
       EXPECT_THAT(line, StartsWith("train"));
     }
   }
-  EXPECT_THAT(FormatTrainProgress("train", "atoms", State(), 90), Not(HasSubstr("["))) << "the bar goes first";
-  EXPECT_EQ(FormatTrainProgress("train", "atoms", State(), 79),
+  EXPECT_THAT(FormatTrainProgress({"train", "atoms", {}}, State(), 90), Not(HasSubstr("["))) << "the bar goes first";
+  EXPECT_EQ(FormatTrainProgress({"train", "atoms", {}}, State(), 79),
             "train epoch 12/100 11% loss 0.0123 val 0.0145 lr 0.001 491000 atoms/s 3:25 left");
-  EXPECT_EQ(FormatTrainProgress("train", "atoms", State(), 75),
+  EXPECT_EQ(FormatTrainProgress({"train", "atoms", {}}, State(), 75),
             "train epoch 12/100 11% loss 0.0123 val 0.0145 491000 atoms/s 3:25 left");
 }
 
@@ -96,7 +114,7 @@ std::string Drawn(const StopOptions& limits, bool enabled) {
   const int slave = ::open(::ptsname(master), O_RDWR | O_NOCTTY), saved = ::dup(STDERR_FILENO);
   ::dup2(slave, STDERR_FILENO);
   {
-    TrainProgress progress("train", "atoms", limits, enabled);
+    TrainProgress progress({"train", "atoms", {}}, limits, enabled);
     EXPECT_EQ(progress.active(), enabled);
     EpochReport epoch;
     epoch.validation_loss = 0.25;
@@ -144,10 +162,28 @@ TEST(TrainProgressTest, TheNearestLimitCounts) {
   EXPECT_THAT(Drawn(limits, true), HasSubstr("epoch 2/1000  0 %"));
 }
 
+TEST(TrainTrackerTest, KeepsTheLastAndTheBestMonitoredValue) {
+  TrainTracker tracker(StopOptions{}, TrainTracker::Clock::time_point{});
+  EpochReport report;
+  report.epoch = 1;
+  tracker.OnEpoch(report);
+  EXPECT_TRUE(std::isnan(tracker.state().monitored)) << "an epoch without validation";
+  report.monitored = 0.5;
+  report.best = true;
+  tracker.OnEpoch(report);
+  report.epoch = 2;
+  report.monitored = 0.25;
+  report.best = false;
+  tracker.OnEpoch(report);
+  EXPECT_EQ(tracker.state().monitored, 0.25);
+  EXPECT_EQ(tracker.state().best, 0.5);
+  EXPECT_EQ(tracker.state().best_epoch, 1);
+}
+
 TEST(TrainProgressTest, SilentWithoutATerminal) {
   const int saved = ::dup(STDERR_FILENO), file = ::open("/dev/null", O_WRONLY);
   ::dup2(file, STDERR_FILENO);
-  const bool active = TrainProgress("train", "atoms", StopOptions(), true).active();
+  const bool active = TrainProgress({"train", "atoms", {}}, StopOptions(), true).active();
   ::dup2(saved, STDERR_FILENO);
   ::close(saved);
   ::close(file);

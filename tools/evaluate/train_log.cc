@@ -1,0 +1,71 @@
+#include "tools/evaluate/train_log.h"
+
+#include <gflags/gflags.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
+#include "tools/common/run/run_tool.h"
+#include "tools/evaluate/common_flags.h"
+
+DEFINE_string(train_log, "",
+              "log.tsv or log.jsonl of the run that made the model, for a learning curve in the report.");
+
+namespace rutile {
+namespace {
+
+std::optional<double> NumberOf(const Metadata& metadata, const char* key) {
+  const auto found = metadata.find(key);
+  double value = 0;
+  if (found == metadata.end() || !absl::SimpleAtod(found->second, &value)) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+absl::Status CheckTrainLog() {
+  if (FLAGS_train_log.empty() || !FLAGS_output_dir.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError("--train_log draws a learning curve in the report: give --output_dir as well");
+}
+
+absl::StatusOr<std::optional<TrainingLog>> TrainLogFromFlag() {
+  if (FLAGS_train_log.empty()) return std::nullopt;
+  ASSIGN_OR_RETURN(TrainingLog log, ReadTrainingLog(FLAGS_train_log));
+  return std::optional<TrainingLog>(std::move(log));
+}
+
+KeptModel KeptModelOf(const TrainingLog& log, const Metadata& metadata, absl::string_view path) {
+  KeptModel kept;
+  kept.epoch = NumberOf(metadata, "epoch");
+  kept.step = NumberOf(metadata, "step");
+  if (!kept.epoch.has_value()) return kept;
+  const std::optional<double> value = NumberOf(metadata, "loss");
+  const std::vector<double>&epochs = *log.Find("epoch"), *steps = log.Find("step");
+  const bool by_step = kept.step.has_value() && steps != nullptr;
+  std::optional<size_t> found;
+  for (size_t row = 0; row < epochs.size() && kept.monitor.empty(); ++row) {
+    if (by_step ? (*steps)[row] != *kept.step : epochs[row] != *kept.epoch) continue;
+    found = row;
+    if (value.has_value()) kept.monitor = ColumnOfValue(log, row, *value);
+  }
+  const std::string where = absl::StrCat("epoch ", metadata.at("epoch"),
+                                         kept.step.has_value() ? absl::StrCat(", step ", metadata.at("step")) : "");
+  if (!found.has_value()) {
+    PrintWarning(absl::StrCat("--train_log=", FLAGS_train_log, ": has no row of ", where, ", of which ", path,
+                              " is: is it the log of another run?"));
+    return kept;
+  }
+  kept.epoch = epochs[*found];
+  if (value.has_value() && kept.monitor.empty()) {
+    PrintWarning(absl::StrCat("--train_log=", FLAGS_train_log, ": no loss or metric in its row of ", where, " is ",
+                              metadata.at("loss"), ", which ", path,
+                              " records: is it the log of another run, or the model a mean of several?"));
+  }
+  return kept;
+}
+
+}  // namespace rutile
