@@ -17,7 +17,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "lib/base/progress.h"
 #include "lib/base/status_macros.h"
 #include "lib/calibration/calibration.h"
@@ -36,7 +35,6 @@
 #include "lib/ranking/candidates.h"
 #include "lib/ranking/entity_set.h"
 #include "lib/ranking/gpu/counting_device.h"
-#include "lib/ranking/gpu/cuda_counting_device.h"
 #include "lib/ranking/link_prediction.h"
 #include "lib/ranking/rank_options.h"
 #include "lib/ranking/rank_triples.h"
@@ -50,6 +48,7 @@
 #include "tools/common/run/given_flags.h"
 #include "tools/evaluate/candidate_flags.h"
 #include "tools/evaluate/common_flags.h"
+#include "tools/evaluate/device_flag.h"
 #include "tools/evaluate/kge_models.h"
 #include "tools/evaluate/kge_outputs.h"
 #include "tools/evaluate/model_calibration.h"
@@ -57,6 +56,7 @@
 #include "tools/evaluate/new_entities.h"
 #include "tools/evaluate/rank_sample.h"
 #include "tools/evaluate/shards.h"
+#include "tools/evaluate/train_log.h"
 
 DEFINE_string(split, "test", "Knowledge graphs: triples to rank: test, valid or train.");
 DEFINE_string(filter, "all",
@@ -67,10 +67,6 @@ DEFINE_string(direction, "auto",
 DEFINE_string(ranking_convention, "standard",
               "Knowledge graphs: standard; or, to compare with numbers made so, one that is known to be wrong: tiepin "
               "or original. The output says so.");
-DEFINE_string(
-    device, "cpu",
-    "Knowledge graphs: what compares targets with all entities: cpu, cuda, or cuda:N for one of several GPUs. "
-    "Ranks are the same.");
 DEFINE_string(hits_at, "1,3,5,10", "Knowledge graphs: the k of Hits@k.");
 DEFINE_bool(per_relation, false,
             "Knowledge graphs: print metrics of each category of relations and each relation, too.");
@@ -127,25 +123,28 @@ absl::Status CheckFlags(const EvaluateShard& shard) {
     return RefuseFlags("with --calibrate, which fits to the validation triples",
                        {"split", "filter", "direction", "ranking_convention", "device", "hits_at", "rank_sample",
                         "per_relation", "min_mrr", "queries", "top_k", "probabilities", "known", "list_types", "shard",
-                        "output_dir", "export_embeddings"});
+                        "output_dir", "train_log", "export_embeddings"});
   }
   if (shard.is_part()) {
     RETURN_IF_ERROR(RefuseFlags("with --shard, which judges nothing",
-                                {"hits_at", "per_relation", "min_mrr", "base_rate", "false_answers"}));
+                                {"hits_at", "per_relation", "min_mrr", "base_rate", "false_answers", "train_log"}));
   }
   if (ListsTypes()) {
     return RefuseFlags(
         "with --list_types",
-        {"candidates", "head_candidates", "tail_candidates", "queries", "top_k",      "probabilities",
-         "known",      "shard",           "split",           "filter",  "direction",  "ranking_convention",
-         "device",     "hits_at",         "per_relation",    "min_mrr", "output_dir", "threads",
-         "base_rate",  "false_answers",   "rank_sample"});
+        {"candidates", "head_candidates", "tail_candidates", "queries",  "top_k",      "probabilities",
+         "known",      "shard",           "split",           "filter",   "direction",  "ranking_convention",
+         "device",     "hits_at",         "per_relation",    "min_mrr",  "output_dir", "threads",
+         "base_rate",  "false_answers",   "rank_sample",     "train_log"});
   }
-  if (FLAGS_queries.empty()) return RefuseFlags("without --queries", {"top_k", "probabilities", "known"});
+  if (FLAGS_queries.empty()) {
+    RETURN_IF_ERROR(RefuseFlags("without --queries", {"top_k", "probabilities", "known"}));
+    return CheckTrainLog();
+  }
   if (!FLAGS_probabilities) RETURN_IF_ERROR(RefuseFlags("without --probabilities", {"base_rate"}));
   return RefuseFlags("with --queries",
                      {"shard", "split", "filter", "direction", "ranking_convention", "device", "hits_at", "rank_sample",
-                      "per_relation", "min_mrr", "output_dir", "false_answers"});
+                      "per_relation", "min_mrr", "output_dir", "false_answers", "train_log"});
 }
 
 // Returns the candidates of all relations and both sides.
@@ -175,22 +174,6 @@ absl::Status WarnIfOtherCandidates(const ModelCalibration& calibration, const Tr
   ASSIGN_OR_RETURN(const std::optional<Candidates> of_trained, CandidatesOfAll(trained, model));
   WarnOfOtherCandidates(calibration, trained, of_trained.has_value() ? &*of_trained : nullptr, sides);
   return absl::OkStatus();
-}
-
-// Returns null for the CPU.
-absl::StatusOr<std::unique_ptr<CountingDevice>> DeviceFromFlag() {
-  if (FLAGS_device == "cpu") return nullptr;
-  int number = 0;
-  absl::string_view rest = FLAGS_device;
-  const bool cuda = absl::ConsumePrefix(&rest, "cuda");
-  if (!cuda ||
-      (!rest.empty() && !(absl::ConsumePrefix(&rest, ":") && absl::SimpleAtoi(rest, &number) && number >= 0))) {
-    return absl::InvalidArgumentError(absl::StrCat("--device=", FLAGS_device, ": expected cpu, cuda or cuda:N"));
-  }
-  std::string error;
-  std::unique_ptr<CountingDevice> device = MakeCudaCountingDevice(number, &error);
-  if (device == nullptr) return absl::UnavailableError(absl::StrCat("--device=", FLAGS_device, ": ", error));
-  return device;
 }
 
 absl::StatusOr<RankTriplesOptions> RankOptionsFromFlags() {
@@ -403,9 +386,9 @@ absl::Status EvaluateKge(const ToolRun& run) {
     SayIfOfSubset(models.paths[m], models.models[m].metadata);
   }
   if (models.is_ensemble()) {
-    RETURN_IF_ERROR(
-        RefuseFlags("with several models, whose scores are standardized and added up",
-                    {"export_embeddings", "probabilities", "calibrate", "base_rate", "false_answers", "output_model"}));
+    RETURN_IF_ERROR(RefuseFlags("with several models, whose scores are standardized and added up",
+                                {"export_embeddings", "probabilities", "calibrate", "base_rate", "false_answers",
+                                 "output_model", "train_log"}));
   }
   if (exports) {
     if (run.args.size() == 1) {
@@ -415,7 +398,7 @@ absl::Status EvaluateKge(const ToolRun& run) {
                                    "queries",     "top_k",           "probabilities",   "known",
                                    "candidates",  "head_candidates", "tail_candidates", "list_types",
                                    "shard",       "output_dir",      "threads",         "base_rate",
-                                   "rank_sample", "false_answers"}));
+                                   "rank_sample", "false_answers",   "train_log"}));
     }
     ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, EmbeddingsSchema().kind, {run.args[0]}));
     RETURN_IF_ERROR(ExportEmbeddings(FLAGS_export_embeddings, model, metadata));
@@ -471,6 +454,7 @@ absl::Status EvaluateKge(const ToolRun& run) {
     }
   }
   KgeEvaluation evaluation;
+  ASSIGN_OR_RETURN(evaluation.log, TrainLogFromFlag());
   ASSIGN_OR_RETURN(evaluation.hits_at, HitsFromFlag());
   if (!FLAGS_output_dir.empty()) RETURN_IF_ERROR(MakeDirectories(FLAGS_output_dir));
   std::vector<std::string> inputs = {run.args[1]};

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "lib/calibration/calibration.h"
+#include "lib/evaluation/training_log.h"
 #include "lib/graph/knowledge_graph.h"
 #include "lib/ranking/rank_options.h"
 #include "lib/ranking/ranking_metrics.h"
@@ -25,7 +26,8 @@ struct KgeEvaluation {
   RankTriplesOptions options;
   TripleRanks ranks;
   std::vector<int64_t> hits_at;
-  std::vector<RankingRow> rows;  // for all triples, categories and relations
+  std::vector<RankingRow> rows;    // for all triples, categories and relations
+  std::optional<TrainingLog> log;  // of the run that made the model
   std::vector<std::string> notes;
   std::string sample_note;                           // that these are the ranks of a sample; empty if they are not
   std::optional<CalibrationMeasures> probabilities;  // of a model that has them
@@ -35,8 +37,8 @@ struct KgeEvaluation {
 // Returns remarks that readers of the numbers need; they go to standard error and into the report.
 std::vector<std::string> EvaluationNotes(const KgeEvaluation& evaluation);
 
-// Writes metrics.tsv, ranks.tsv, ranks.safetensors and report.html into an existing directory. inputs: files of triples
-// or ranks.
+// Writes metrics.tsv, metrics_by_frequency.tsv, ranks.tsv, ranks.safetensors, and report.html with its pictures into an
+// existing directory. inputs: the file of triples, then those of ranks and candidates.
 absl::Status WriteKgeOutputs(const std::string& directory, const ToolRun& run, const std::vector<std::string>& inputs,
                              const KgeModels& models, const KnowledgeGraph& graph, const KgeEvaluation& evaluation);
 

@@ -75,7 +75,7 @@ absl::Status CheckNewEntityFlags(const std::string& output_model) {
   return RefuseFlags("where --new_triples writes a model or triples, of which it can be asked afterward",
                      {"split", "filter", "direction", "ranking_convention", "device", "hits_at", "per_relation",
                       "min_mrr", "queries", "top_k", "probabilities", "known", "candidates", "head_candidates",
-                      "tail_candidates", "output_dir", "base_rate", "false_answers"});
+                      "tail_candidates", "output_dir", "base_rate", "false_answers", "train_log"});
 }
 
 absl::Status AddNewEntities(const ToolRun& run, KgeModels* models, KnowledgeGraph* graph) {

@@ -31,6 +31,7 @@ succeeds "$evaluate" --output_dir=report platt.safetensors t.safetensors
 cmp stdout ranks || fail "the model ranks otherwise"
 expect_line "by platt, at a base rate of 0.5 among all entities: Brier score $(brier test platt | cut -c 1-5)" log
 expect_text 'Probabilities' report/report.html
+if command -v gnuplot > /dev/null; then expect_text '</svg>' report/reliability.svg; fi
 
 # Answers have them. They fall with the score, and another base rate multiplies the odds.
 head -1 "$elements/test.txt" | awk -F'\t' -v OFS='\t' '{ print $1, $2, "?"; print "?", $2, $3 }' > questions.txt
