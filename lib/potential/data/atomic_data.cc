@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +15,7 @@
 #include "lib/file/preload.h"
 #include "lib/machine/memory.h"
 #include "lib/potential/data/atomic_block.h"
+#include "lib/potential/data/config_weights.h"
 #include "lib/potential/data/pair_cache.h"
 #include "lib/structure/label_filter.h"
 #include "lib/structure/structure_hash.h"
@@ -483,15 +485,13 @@ AtomicData AtomicData::WithLabels(AtomicLabels labels) const {
 
 absl::StatusOr<std::vector<bool>> AtomicData::Matches(absl::string_view key, absl::string_view pattern) const {
   const std::string& known = impl_->config_key;
-  if (key != known) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the data hold the values of ", known, ", not of ", key, "; ",
-                     impl_->from_structures ? "give --config_key=" : "make the files again with --config_key=", key));
-  }
+  if (key != known) return OtherKey(key, known, impl_->from_structures);
   std::vector<bool> matches(num_structures());
   for (int64_t s = 0; s < num_structures(); ++s) matches[s] = Fits(config_type(s), std::string(pattern));
   if (std::find(matches.begin(), matches.end(), true) == matches.end()) {
-    return absl::InvalidArgumentError(absl::StrCat("no structure has a ", key, " that fits ", pattern));
+    std::set<std::string> values;
+    for (int64_t s = 0; s < num_structures(); ++s) values.insert(config_type(s));
+    return NothingFits(key, pattern, std::move(values));
   }
   return matches;
 }

@@ -404,18 +404,6 @@ TEST(AtomicDataTest, WeightsOfConfigTypes) {
   EXPECT_THAT(ErrorOf({RawFile()}, options), HasSubstr("weight 0"));
 }
 
-TEST(AtomicDataTest, KeysThatNothingFits) {
-  AtomicDataOptions options = WithDescriptor();
-  auto data = AtomicData::Read({RawFile()}, options);
-  ASSERT_TRUE(data.ok());
-  EXPECT_THAT(data->Matches("origin", "*").status().message(), HasSubstr("--config_key=origin"));
-  EXPECT_THAT(data->Matches("config_type", "none*").status().message(), HasSubstr("none*"));
-  options.config_key = "origin";
-  data = AtomicData::Read({RawFile()}, options);
-  ASSERT_TRUE(data.ok());
-  EXPECT_THAT(*data->Matches("origin", "h*"), ElementsAre(true, false, false));
-}
-
 TEST(AtomicDataTest, CachesNeighborsInMemory) {
   auto data = AtomicData::Read({RawFile()}, WithDescriptor());
   ASSERT_TRUE(data.ok());

@@ -4,10 +4,12 @@
 #include <cmath>
 #include <filesystem>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/file.h"
 #include "lib/file/line_reader.h"
@@ -15,6 +17,7 @@
 #include "lib/machine/parallel_for.h"
 #include "lib/potential/data/structure_block.h"
 #include "lib/structure/element.h"
+#include "lib/structure/structure_reader.h"
 #include "lib/tensorfile/tensor_reader.h"
 
 namespace rutile {
@@ -135,6 +138,30 @@ absl::Status CheckRoom(absl::Span<const std::string> paths, const PreloadOptions
   return CheckPreloadRoom(files, preload);
 }
 
+// Returns the error of structures for which no descriptor is given. It names the elements that they hold.
+absl::Status NeedSpecies(std::vector<LineReader> files, const AtomicDataOptions& options) {
+  StructureReaderOptions reader_options = options.reader;
+  reader_options.on_warning = nullptr;
+  const std::string first = files[0].path();
+  std::set<uint8_t> elements;
+  Structure structure;
+  for (LineReader& file : files) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<StructureReader> reader,
+                     OpenStructureReader(std::move(file), reader_options));
+    while (true) {
+      ASSIGN_OR_RETURN(const bool more, reader->Next(&structure));
+      if (!more) break;
+      elements.insert(structure.element.begin(), structure.element.end());
+    }
+  }
+  const std::string list = absl::StrJoin(
+      elements, ",", [](std::string* out, uint8_t element) { absl::StrAppend(out, ElementSymbol(element)); });
+  return absl::InvalidArgumentError(absl::StrCat(first, files.size() > 1 ? " and the other inputs" : "",
+                                                 ": structures need the elements, in any order that you then keep: "
+                                                 "here --species=",
+                                                 list));
+}
+
 // Reads each file in one thread. Warnings come in the order of the files.
 absl::StatusOr<std::vector<Block>> ReadStructures(std::vector<LineReader> files, const DescriptorOptions& descriptor,
                                                   const AtomicDataOptions& options) {
@@ -163,6 +190,12 @@ absl::StatusOr<std::vector<Block>> ReadStructures(std::vector<LineReader> files,
     }
   }
   return blocks;
+}
+
+bool HasForces(const std::vector<Block>& blocks) {
+  return std::any_of(blocks.begin(), blocks.end(), [](const Block& block) {
+    return std::find(block->has_force.begin(), block->has_force.end(), true) != block->has_force.end();
+  });
 }
 
 absl::Status CheckWeights(const std::vector<Block>& blocks, const std::string& weight_key) {
@@ -242,9 +275,16 @@ absl::StatusOr<AtomicInputs> ReadAtomicInputs(absl::Span<const std::string> path
   }
   std::vector<Block> files = result.blocks;
   files.insert(files.end(), result.neighbors.begin(), result.neighbors.end());
+  if (!structures.empty() && !options.descriptor.has_value() && !options.default_descriptor.has_value()) {
+    return NeedSpecies(std::move(structures), options);
+  }
   ASSIGN_OR_RETURN(result.descriptor, ChooseDescriptor(files, options));
   if (!structures.empty()) {
     ASSIGN_OR_RETURN(result.blocks, ReadStructures(std::move(structures), result.descriptor, options));
+    if (options.forces_descriptor.has_value() && HasForces(result.blocks)) {
+      CHECK(options.forces_descriptor->species() == result.descriptor.species()) << "other species with forces";
+      result.descriptor = *options.forces_descriptor;
+    }
   }
   for (std::vector<Block>* blocks : {&result.blocks, &result.neighbors}) {
     for (Block& block : *blocks) {

@@ -26,6 +26,9 @@ struct AtomicDataOptions {
   std::optional<DescriptorOptions> descriptor;
   // The descriptor to use if neither `descriptor` is set nor a file recorded one. One of the three is needed.
   std::optional<DescriptorOptions> default_descriptor;
+  // The descriptor of raw structures in place of `default_descriptor` if at least one of them has forces. It must have
+  // the same species.
+  std::optional<DescriptorOptions> forces_descriptor;
   StructureReaderOptions reader;           // for raw structures
   std::string config_key = "config_type";  // for raw structures
   // The key of a frame under which its weight is found, or "": all weights are 1. Files must have weights of that key.

@@ -3,10 +3,12 @@
 #ifndef RUTILE_LIB_POTENTIAL_DATA_CONFIG_WEIGHTS_H_
 #define RUTILE_LIB_POTENTIAL_DATA_CONFIG_WEIGHTS_H_
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -15,6 +17,13 @@ namespace rutile {
 // Returns the pairs of AtomicDataOptions::config_weights from "bulk=1,surface*=0.5". INVALID_ARGUMENT quoting the
 // entry.
 absl::StatusOr<std::vector<std::pair<std::string, double>>> ParseConfigWeights(absl::string_view text);
+
+// Returns the INVALID_ARGUMENT of a glob for the values of `key` where those of `known` were read.
+absl::Status OtherKey(absl::string_view key, absl::string_view known, bool from_structures);
+
+// Returns the INVALID_ARGUMENT of a glob that no structure fits, with some of the values that there are. key: the
+// frames' key whose value is a structure's config type. values: those of the structures; "" for one without the key.
+absl::Status NothingFits(absl::string_view key, absl::string_view pattern, std::set<std::string> values);
 
 }  // namespace rutile
 
