@@ -208,6 +208,18 @@ absl::Status CheckBatchesOfNorms(const KgeTask& task, const TrainerOptions& opti
   }
   const bool each_alone = options.communicator != nullptr && !options.shard_model && !synchronize;
   const int64_t processes = each_alone ? options.communicator->size() : 1;
+  // As many as leave some process a single query.
+  const auto leaves_one = [&](int64_t rest) {
+    return rest == 1 || (processes > 1 && rest > 0 && rest < 2 * processes);
+  };
+  if (options.batch_size >= 2 * processes && options.batch_size < queries && leaves_one(queries % options.batch_size)) {
+    int64_t better = options.batch_size + 1;
+    while (better < queries && leaves_one(queries % better)) ++better;
+    PrintWarning(absl::StrCat("the last batch of an epoch has ", queries % options.batch_size, " of ", queries,
+                              " queries, and batch norms of a single query pass nothing on, so that its step teaches "
+                              "little: --batch_size=",
+                              better, " avoids it"));
+  }
   if (processes == 1 || std::min(queries, options.batch_size) >= 2 * processes) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "--batch_size=", options.batch_size, " of ", queries, " queries in ", processes,

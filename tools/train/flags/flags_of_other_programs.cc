@@ -5,7 +5,9 @@ namespace {
 
 constexpr char kEpochs[] = "--max_epochs=N";
 constexpr char kFeaturize[] = "is featurize's, whose output is train's input";
-constexpr char kCutoff[] = "--rad_cutoff and --ang_cutoff, in Angstrom";
+constexpr char kCutoff[] =
+    "--cutoff of many-body potentials, or --rad_cutoff and --ang_cutoff of Chebyshev features, in Angstrom";
+constexpr char kInput[] = "the files to train on are given without a flag, as in train --species=Ti,O data.extxyz";
 constexpr char kDevice[] = "--device=cpu, cuda or cuda:N";
 constexpr char kAllEntities[] = "every loss compares with all entities, none are sampled; leave it out";
 constexpr char kLazy[] = "--lazy_rows, with any --optimizer but schedule-free-adamw";
@@ -15,6 +17,30 @@ constexpr char kRate[] = "--lr_scheduler=plateau, with --lr_patience, --lr_facto
 constexpr char kNothing[] = "there is nothing to choose here: memory is taken once and used again; leave it out";
 
 constexpr ForeignFlag kForeign[] = {
+    {"train_file", kInput},
+    {"training_file", kInput},
+    {"valid_file", "--validation_data=FILE"},
+    {"validation_file", "--validation_data=FILE"},
+    {"test_file", "--test_data=FILE"},
+    {"E0s", "--atomic_energies=H=-13.6,O=-432.5; energies of isolated atoms in the data count by themselves"},
+    {"e0s", "--atomic_energies=H=-13.6,O=-432.5; energies of isolated atoms in the data count by themselves"},
+    {"isolated_atom_energies", "--atomic_energies=H=-13.6,O=-432.5"},
+    {"atomic_numbers", "--species=H,O, symbols instead of numbers"},
+    {"num_channels", "--channels=N"},
+    {"max_L", "--vector_messages=N with --messages=N, for messages that are vectors"},
+    {"max_ell", "--max_l=N"},
+    {"num_radial_basis", "--radial_functions=N"},
+    {"num_interactions", "--messages=N for a second layer, and without it for one"},
+    {"max_num_epochs", kEpochs},
+    {"swa", "--ema, an average over the steps"},
+    {"stage_two", "--ema, an average over the steps"},
+    {"default_dtype", "--precision=fp32 or fp64"},
+    {"forces_key", "--force_key=NAME"},
+    {"forces_weight", "--force_weight=X"},
+    {"config_type_weights", "--config_weights=TYPE=X,..."},
+    {"name", "--output_dir=DIRECTORY"},
+    {"work_dir", "--output_dir=DIRECTORY"},
+    {"restart_latest", "--resume=auto"},
     {"epochs", kEpochs},
     {"n_epochs", kEpochs},
     {"num_epochs", kEpochs},
@@ -50,7 +76,9 @@ constexpr ForeignFlag kForeign[] = {
     {"edge_map", kFeaturize},
     {"inverse_relations", kFeaturize},
     {"create_inverse_triples", "--inverse_relations, which featurize adds unless told otherwise"},
-    {"model", "--kge_model=conve, distmult, complex, rescal, cp, simple, transe, rotate or tucker"},
+    {"model",
+     "--kge_model=conve, distmult, complex, rescal, cp, simple, transe, rotate or tucker of graphs; potentials like "
+     "MACE's are --potential=many-body"},
     {"embedding_size", "--embedding_dim=N"},
     {"scoring_fct_norm", "--distance_norm=1 or 2"},
     {"l_norm", "--distance_norm=1 or 2"},

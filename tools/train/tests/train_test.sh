@@ -84,6 +84,9 @@ refuses 'network.Zr.\* fits no parameter; there are network.Ti.0.weight, network
   $train '--parameter_groups=network.Zr.*:lr_scale=2' --output_dir=h f.safetensors
 expect_error 1 'unknown flag --hiden; is it --hidden; see train --help' $train --hiden=4 --output_dir=h f.safetensors
 expect_error 1 'num-epochs: no such flag; use --max_epochs=N' $train --num-epochs=4 --output_dir=h f.safetensors
+expect_error 1 'train_file: .*without a flag' $train --train_file=f.safetensors --output_dir=h
+expect_error 1 'valid_file: .*--validation_data' $train --valid_file=f.safetensors --output_dir=h f.safetensors
+expect_error 1 'model: .*--potential=many-body' $train --model=MACE --output_dir=h f.safetensors
 expect_error 1 'max_epochs=1e3: expected a whole number' $train --max_epochs=1e3 --output_dir=h f.safetensors
 expect_error 1 'activation' $train --activation=relu --output_dir=h f.safetensors
 expect_error 1 'hidden' $train --hidden=4,x --output_dir=h f.safetensors

@@ -290,7 +290,7 @@ class Assembly {
 
 absl::StatusOr<AenetNetwork> ToAenet(const Potential& potential, int species) {
   if (!potential.descriptor.is_chebyshev()) {
-    return absl::InvalidArgumentError("aenet has no many-body potentials: train with --potential=chebyshev");
+    return absl::InvalidArgumentError("aenet has no many-body potentials: train with --preset=aenet");
   }
   if (!potential.repulsion.empty()) {
     return absl::InvalidArgumentError(

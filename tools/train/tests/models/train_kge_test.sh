@@ -319,11 +319,22 @@ expect_error 1 'optimizer=lbfgs does not train ConvE' $train --optimizer=lbfgs -
 expect_error 1 'schedule-free-adamw does not train ConvE' \
   $train --optimizer=schedule-free-adamw --output_dir=z t.safetensors
 expect_error 1 'batch_size=1 does not train ConvE' $train --batch_size=1 --output_dir=z t.safetensors
+for share in test_fraction validation_fraction; do
+  expect_error 1 "$share has no effect on triples, which featurize splits.*--split=" \
+    $train --$share=0.1 --output_dir=z t.safetensors
+done
 # One query: a star around a head, or a triple, without inverses.
 printf 'a\tr\tb\na\tr\tc\n' > star.txt
 $featurize --train=star.txt --inverse_relations=false --output=star.safetensors 2> /dev/null || fail "star"
 expect_error 1 '^train: 1 training query does not train ConvE' $train --output_dir=z star.safetensors
 succeeds $train --kge_model=distmult --embedding_dim=8 --max_epochs=1 --threads=1 --output_dir=star star.safetensors
+# A last batch of one query is named, with the next size that leaves none.
+printf '%s\tr\tz\n' a b c d e > five.txt
+$featurize --train=five.txt --inverse_relations=false --output=five.safetensors 2> /dev/null || fail "five"
+succeeds $train --max_epochs=1 --threads=1 --batch_size=2 --output_dir=five five.safetensors
+expect_line 'warning: the last batch of an epoch has 1 of 5 queries.*--batch_size=3' log
+succeeds $train --max_epochs=1 --threads=1 --batch_size=3 --overwrite --output_dir=five five.safetensors
+grep -q 'last batch' log && fail "a last batch of two: $(cat log)"
 # Rows of embeddings by number would be given to other names, even with --override=all.
 (tail -n 1 train.txt && head -n -1 train.txt) > moved.txt
 $featurize --train=moved.txt --valid=valid.txt --test=test.txt --output=moved.safetensors 2> /dev/null || fail "moved"
