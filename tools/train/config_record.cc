@@ -73,6 +73,7 @@ void ResolveTrainer(const TrainerOptions& options, DType precision, int num_thre
   resolve("weight_decay", options.optimizer.weight_decay);
   resolve("epsilon", options.optimizer.epsilon);
   resolve("num_workers", options.num_workers);
+  resolve("max_epochs", options.stop.max_epochs);
 }
 
 FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOptions& task,
@@ -122,6 +123,8 @@ void RecordRun(const ToolRun& run, const FlagSettings& settings, TrainerOptions*
     if (setting.is_given && !IsAboutTheDirectory(name)) given.emplace_back(name, setting.given);
     // A resumed run has the preset of its checkpoint, which a run that begins anew has to be told.
     if (name == "preset" && setting.origin == "run") given.emplace_back(name, setting.value);
+    // So does a run whose potential was chosen, as other flags or another version may choose another.
+    if (name == "potential" && setting.origin == "run") given.emplace_back(name, setting.value);
   }
   const absl::StatusOr<std::string> text =
       FlagFileText(absl::StrCat(run.name, " ", kVersion,

@@ -25,29 +25,10 @@ namespace {
 
 // What most runs are told, in the order of help's groups.
 constexpr const char* kEssentialFlags[] = {
-    "validation_fraction",
-    "test_fraction",
-    "species",
-    "rad_cutoff",
-    "rad_order",
-    "ang_cutoff",
-    "ang_order",
-    "hidden",
-    "activation",
-    "kge_model",
-    "embedding_dim",
-    "force_weight",
-    "batch_size",
-    "seed",
-    "learning_rate",
-    "lr_scheduler",
-    "ema",
-    "max_epochs",
-    "patience",
-    "output_dir",
-    "resume",
-    "precision",
-    "threads",
+    "validation_fraction", "test_fraction", "species",    "potential",     "rad_cutoff",   "rad_order",
+    "ang_cutoff",          "ang_order",     "hidden",     "activation",    "kge_model",    "embedding_dim",
+    "force_weight",        "batch_size",    "seed",       "learning_rate", "lr_scheduler", "ema",
+    "max_epochs",          "patience",      "output_dir", "resume",        "precision",    "threads",
 };
 
 // Names an empty standard input as such: the command before the pipe has failed, and what follows from no data would

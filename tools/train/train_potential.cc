@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
@@ -37,6 +38,7 @@
 #include "tools/train/flags/kge_flags.h"
 #include "tools/train/flags/loss_flags.h"
 #include "tools/train/flags/memory_flags.h"
+#include "tools/train/flags/potential_choice.h"
 #include "tools/train/flags/potential_flags.h"
 #include "tools/train/flags/precision_flags.h"
 #include "tools/train/flags/preset_flags.h"
@@ -156,6 +158,9 @@ bool HasForcesToLearn(const AtomicData& data, const Split& split) {
   return any(split.train) && (split.validation.empty() || any(split.validation));
 }
 
+constexpr char kChoseManyBody[] =
+    "learns a many-body potential, the more accurate kind; --potential=chebyshev learns one that predicts ten times as "
+    "fast, or that aenet reads";
 constexpr char kValidatesOnCpu[] = "validation runs on the CPU";
 
 // Minimum work per step for threads; below it, waking threads takes longer than they save.
@@ -176,9 +181,8 @@ int StepThreads(const AtomicData& data, const AtomisticTaskOptions& task, const 
   return 6 * atoms * weights < kFlopsWorthThreads ? 1 : 0;  // forward once, backward twice as much; 0: all threads
 }
 
-}  // namespace
-
-absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& train_inputs) {
+// chosen: set to true if nobody asked for the many-body potential that the run learns.
+absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inputs, bool* chosen) {
   RETURN_IF_ERROR(RefuseKgeFlags());
   ASSIGN_OR_RETURN(const SplitFiles files, SplitFilesFromFlags(train_inputs));
   std::vector<std::string> inputs = train_inputs;
@@ -208,8 +212,15 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
   ASSIGN_OR_RETURN(const std::vector<Member> members, MembersFromFlags(options));
   ASSIGN_OR_RETURN(const std::optional<TrainingSubset> subset, SubsetFromFlags(&options));
   ASSIGN_OR_RETURN(const std::optional<Potential> model, InitialModelFromFlags(options, &task_options));
+  ASSIGN_OR_RETURN(const std::optional<CheckpointSummary> resumed, CheckpointToResume());
+  const PotentialChoice choice = PotentialChoiceFromFlags(preset, task_options.loss, model, resumed);
   ASSIGN_OR_RETURN(AtomicData data,
-                   ReadTrainingData(inputs, task_options.atomic_energies, DescriptorDefaultsOf(preset)));
+                   ReadTrainingData(inputs, task_options.atomic_energies, DescriptorDefaultsOf(preset), choice));
+  if (!data.descriptor().is_chebyshev()) {
+    SetManyBodyEpochs(resumed, &options);
+    *chosen = choice == PotentialChoice::kManyBodyIfForces;
+    if (*chosen) messages.push_back(kChoseManyBody);
+  }
   if (data.descriptor().is_chebyshev()) {
     RETURN_IF_ERROR(RefuseFlags("with --potential=chebyshev", {"channels", "messages", "vector_messages"}));
     task_options.channels = 0;
@@ -284,6 +295,16 @@ absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& 
     ++options.seed;
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status TrainPotential(const ToolRun& run, const std::vector<std::string>& inputs) {
+  bool chosen = false;
+  const absl::Status status = Train(run, inputs, &chosen);
+  if (!chosen || !absl::IsInvalidArgument(status) || !absl::StrContains(status.message(), "many-body")) return status;
+  return absl::InvalidArgumentError(absl::StrCat(
+      status.message(), " (no flag names a potential, and many-body was chosen: --potential=chebyshev is the other)"));
 }
 
 }  // namespace rutile

@@ -32,11 +32,15 @@ DEFINE_string(ang_cutoff, "5,3",
               "Angular cutoffs in Angstrom, largest first. They may exceed rad_cutoff. Each makes an angular part of "
               "its own, so that near neighbors are told from far ones; aenet has one part, as --ang_cutoff=4. With a "
               "single --ang_order alone, it is 4.");
-DEFINE_string(potential, "chebyshev",
-              "chebyshev or many-body. Networks see Chebyshev features of the neighborhood, as in aenet, or learned "
-              "products of its moments, as in MACE: slower and more accurate (docs/which-potential.md).");
-DEFINE_validator(potential,
-                 [](const char*, const std::string& value) { return value == "chebyshev" || value == "many-body"; });
+DEFINE_string(potential, "auto",
+              "auto, chebyshev or many-body. Networks see Chebyshev features of the neighborhood, as in aenet, or "
+              "learned products of its moments, as in MACE: slower and more accurate (docs/which-potential.md). With "
+              "auto it is many-body where train reads structures of at most 10 elements, some with forces, on the CPU, "
+              "and no flag speaks of features, networks or energies alone; else, and in other tools, chebyshev. A run "
+              "that is resumed keeps its own.");
+DEFINE_validator(potential, [](const char*, const std::string& value) {
+  return value == "auto" || value == "chebyshev" || value == "many-body";
+});
 DEFINE_double(
     cutoff, 0,
     "Cutoff in Angstrom, at most 20, of --potential=many-body; 0: 5. For cache-neighbors without --potential: "
@@ -104,19 +108,16 @@ absl::StatusOr<std::vector<double>> ParseCutoffs() {
   return ParseList<double>("ang_cutoff", FLAGS_ang_cutoff, absl::SimpleAtod, "5,3.5 (Angstrom)");
 }
 
-absl::StatusOr<DescriptorOptions> MomentsFromFlags() {
-  RETURN_IF_ERROR(RefuseGiven(kChebyshevFlags, "chebyshev", "--cutoff instead"));
-  MomentOptions options;
-  ASSIGN_OR_RETURN(options.species, ParseSpecies());
-  if (FLAGS_cutoff > 0) options.cutoff = FLAGS_cutoff;
-  options.num_radial = FLAGS_radial_functions;
-  options.max_l = FLAGS_max_l;
-  ASSIGN_OR_RETURN(options.basis, kRadialBasisNames.Parse(FLAGS_radial_basis));
-  options.min_cutoff = FLAGS_min_cutoff;
-  RETURN_IF_ERROR(options.Validate());
-  return options;
+absl::Status NeedSpecies() {
+  if (!FLAGS_species.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "needs --species: the elements in the order that fixes the descriptor's typespins, as in --species=Ti,O");
 }
 
+bool AnyGiven(absl::Span<const absl::string_view> flags) {
+  return std::any_of(flags.begin(), flags.end(),
+                     [](absl::string_view flag) { return FlagGiven(std::string(flag).c_str()); });
+}
 // The flag that is left out follows the one that is given: a single value means aenet's one part.
 absl::Status SetAngular(DescriptorDefaults defaults, ChebyshevOptions* options) {
   const ChebyshevOptions aenet;
@@ -150,17 +151,28 @@ absl::StatusOr<DescriptorOptions> DescriptorOptionsFromFlags(DescriptorDefaults 
     }
     return ReadStpFiles(std::vector<std::string>(absl::StrSplit(FLAGS_fingerprints, ',')));
   }
-  if (FLAGS_species.empty()) {
-    return absl::InvalidArgumentError(
-        "needs --species: the elements in the order that fixes the descriptor's typespins, as in --species=Ti,O");
-  }
-  if (ManyBodyFromFlag()) return MomentsFromFlags();
+  RETURN_IF_ERROR(NeedSpecies());
+  if (ManyBodyFromFlag()) return ManyBodyOptionsFromFlags();
   RETURN_IF_ERROR(RefuseGiven(kMomentFlags, "many-body", "--rad_cutoff and --ang_cutoff instead"));
   ChebyshevOptions options;
   ASSIGN_OR_RETURN(options.species, ParseSpecies());
   options.rad_order = FLAGS_rad_order;
   options.rad_cutoff = FLAGS_rad_cutoff;
   RETURN_IF_ERROR(SetAngular(defaults, &options));
+  options.min_cutoff = FLAGS_min_cutoff;
+  RETURN_IF_ERROR(options.Validate());
+  return options;
+}
+
+absl::StatusOr<DescriptorOptions> ManyBodyOptionsFromFlags() {
+  RETURN_IF_ERROR(NeedSpecies());
+  RETURN_IF_ERROR(RefuseGiven(kChebyshevFlags, "chebyshev", "--cutoff instead"));
+  MomentOptions options;
+  ASSIGN_OR_RETURN(options.species, ParseSpecies());
+  if (FLAGS_cutoff > 0) options.cutoff = FLAGS_cutoff;
+  options.num_radial = FLAGS_radial_functions;
+  options.max_l = FLAGS_max_l;
+  ASSIGN_OR_RETURN(options.basis, kRadialBasisNames.Parse(FLAGS_radial_basis));
   options.min_cutoff = FLAGS_min_cutoff;
   RETURN_IF_ERROR(options.Validate());
   return options;
@@ -192,6 +204,12 @@ absl::StatusOr<double> AngularCutoffFromFlag() {
 
 bool ManyBodyFromFlag() { return FLAGS_potential == "many-body"; }
 
+bool PotentialIsOpen() { return FLAGS_potential == "auto"; }
+
+bool ChebyshevFlagsGiven() { return FlagGiven("fingerprints") || AnyGiven(kChebyshevFlags); }
+
+bool MomentFlagsGiven() { return AnyGiven(kMomentFlags); }
+
 bool DescriptorFlagsGiven() {
   return FlagGiven("fingerprints") || std::any_of(std::begin(kFlags), std::end(kFlags), FlagGiven);
 }
@@ -219,7 +237,7 @@ absl::StatusOr<DescriptorOptions> DescriptorOptionsFromFlags(const DescriptorOpt
     if (!FlagGiven(name) || given == kept) return absl::OkStatus();
     return contradiction(absl::StrCat("--", name, "=", given), absl::StrCat("--", name, "=", kept));
   };
-  if (FlagGiven("potential") && ManyBodyFromFlag() == recorded.is_chebyshev()) {
+  if (!PotentialIsOpen() && ManyBodyFromFlag() == recorded.is_chebyshev()) {
     return contradiction("--potential=" + FLAGS_potential, recorded.ToJson());
   }
   if (!recorded.is_chebyshev()) {

@@ -15,6 +15,15 @@ namespace rutile {
 // True with --potential=many-body.
 bool ManyBodyFromFlag();
 
+// True with --potential=auto.
+bool PotentialIsOpen();
+
+// True if a flag of Chebyshev features alone is given: --rad_cutoff and so on, or --fingerprints.
+bool ChebyshevFlagsGiven();
+
+// True if a flag of the moments of many-body potentials alone is given: --cutoff, --max_l and so on.
+bool MomentFlagsGiven();
+
 // Whether any of --species, --rad_order and so on, or --fingerprints, is given.
 bool DescriptorFlagsGiven();
 
@@ -24,6 +33,10 @@ enum class DescriptorDefaults { kTwoParts, kAenet };
 // From --species, --rad_order and so on, or from --fingerprints; both at once is an error, and so is neither.
 absl::StatusOr<DescriptorOptions> DescriptorOptionsFromFlags(
     DescriptorDefaults defaults = DescriptorDefaults::kTwoParts);
+
+// The moments of --potential=many-body, whatever --potential says: from --species, --cutoff and so on. INVALID_ARGUMENT
+// without --species, and beside a flag of Chebyshev features.
+absl::StatusOr<DescriptorOptions> ManyBodyOptionsFromFlags();
 
 // What the file at `path` recorded, unless a flag that is given contradicts it: INVALID_ARGUMENT naming both.
 absl::StatusOr<DescriptorOptions> DescriptorOptionsFromFlags(const DescriptorOptions& recorded, absl::string_view path);

@@ -205,12 +205,18 @@ absl::Status CacheGeometry(const AtomicData& data, const TrainerOptions& trainer
 
 absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs,
                                             const std::map<uint8_t, double>& atomic_energies,
-                                            DescriptorDefaults defaults) {
+                                            DescriptorDefaults defaults, PotentialChoice choice) {
   const Selection selection = SelectionFromFlags();
   AtomicDataOptions options;
   // The other flags may say less than a descriptor: what is not said is as the files recorded it.
   if (FlagGiven("species") || FlagGiven("fingerprints")) {
-    ASSIGN_OR_RETURN(options.default_descriptor, DescriptorOptionsFromFlags(defaults));
+    ASSIGN_OR_RETURN(options.default_descriptor, choice == PotentialChoice::kManyBody
+                                                     ? ManyBodyOptionsFromFlags()
+                                                     : DescriptorOptionsFromFlags(defaults));
+    if (choice == PotentialChoice::kManyBodyIfForces &&
+        options.default_descriptor->species().size() <= kMostOpenSpecies) {
+      ASSIGN_OR_RETURN(options.forces_descriptor, ManyBodyOptionsFromFlags());
+    }
   }
   ASSIGN_OR_RETURN(options.reader, StructureReaderOptionsFromFlags());
   ASSIGN_OR_RETURN(options.config_weights, ParseConfigWeights(FLAGS_config_weights));

@@ -13,15 +13,17 @@
 #include "lib/potential/model/task_options.h"
 #include "lib/train/options/trainer_options.h"
 #include "tools/common/flags/descriptor_flags.h"
+#include "tools/train/flags/potential_choice.h"
 
 namespace rutile {
 
 // Reads the inputs by the descriptor's flags, those of selection_flags.h and structure_flags.h, and --config_weights.
-// atomic_energies: those of the flags. defaults: of a descriptor of which no flag or file says more. INVALID_ARGUMENT:
-// the errors of AtomicData::Read, and flags that contradict what files recorded or have no effect on them.
+// atomic_energies: those of the flags. defaults, choice: of a descriptor of which no flag or file says more.
+// INVALID_ARGUMENT: the errors of AtomicData::Read, and flags that contradict what files recorded or have no effect on
+// them.
 absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs,
                                             const std::map<uint8_t, double>& atomic_energies,
-                                            DescriptorDefaults defaults);
+                                            DescriptorDefaults defaults, PotentialChoice choice);
 
 // Returns the flags of ReadTrainingData that decide what is learned from the same files, for TrainerOptions::config: by
 // their names, those alone that differ from the default.

@@ -48,6 +48,10 @@ bool SaysHowForcesAreLearned() {
   return FlagGiven("force_scale_unbiased") || FlagGiven("huber_delta_force");
 }
 
+bool WeightOfForcesIsOpen(Preset preset) {
+  return preset == Preset::kDefault && !FlagGiven("force_weight") && !FlagGiven("energy_weight");
+}
+
 }  // namespace
 
 absl::StatusOr<LossOptions> LossOptionsFromFlags(Preset preset) {
@@ -65,9 +69,12 @@ absl::StatusOr<LossOptions> LossOptionsFromFlags(Preset preset) {
   return loss;
 }
 
+bool MayLearnForces(Preset preset, const LossOptions& loss) {
+  return loss.force_weight > 0 || loss.stress_weight > 0 || WeightOfForcesIsOpen(preset);
+}
+
 bool LearnForces(Preset preset, LossOptions* loss) {
-  const bool is_open = !FlagGiven("force_weight") && !FlagGiven("energy_weight");
-  if (preset != Preset::kDefault || !is_open || loss->force_weight > 0) return false;
+  if (!WeightOfForcesIsOpen(preset) || loss->force_weight > 0) return false;
   loss->force_weight = kForceWeight;
   loss->energy_weight = 1 - kForceWeight;
   return true;

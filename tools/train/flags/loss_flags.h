@@ -14,6 +14,9 @@ namespace rutile {
 // without effect beside the others.
 absl::StatusOr<LossOptions> LossOptionsFromFlags(Preset preset);
 
+// False where the flags leave energies alone to be learned, whatever labels the data have.
+bool MayLearnForces(Preset preset, const LossOptions& loss);
+
 // Gives forces their weight in the loss, and energies the rest, if the flags leave both open and the preset learns
 // forces. Call it where the data have forces to learn. Returns whether it did.
 bool LearnForces(Preset preset, LossOptions* loss);

@@ -2,7 +2,9 @@
 
 #include <gflags/gflags.h>
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,23 +29,29 @@ namespace {
 
 constexpr char kPreset[] = "preset";
 
-// Returns the last checkpoint of the run that the flags would continue, or an empty string. Files that cannot be read
-// are left to the trainer, which says what is wrong with them.
-absl::StatusOr<std::string> CheckpointToResume() {
+}  // namespace
+
+absl::StatusOr<std::optional<CheckpointSummary>> CheckpointToResume() {
   TrainerOptions options;
   RETURN_IF_ERROR(SetResumingFromFlags(&options));
-  if (options.mode != RunMode::kResume && options.mode != RunMode::kResumeOrNew) return "";
-  if (!options.resume_from.empty()) return options.resume_from;
-  const std::string directory = OutputDirFromFlags();
-  for (const std::string& run : {directory, absl::StrCat(directory, "/member-00")}) {
-    for (const std::string& path : {RunDirectory(run).checkpoint(), RunDirectory(run).previous()}) {
-      if (FileExists(path) && ReadCheckpointSummary(path).ok()) return path;
+  if (options.mode != RunMode::kResume && options.mode != RunMode::kResumeOrNew) return std::nullopt;
+  std::vector<std::string> paths;
+  if (options.resume_from.empty()) {
+    const std::string directory = OutputDirFromFlags();
+    for (const std::string& run : {directory, absl::StrCat(directory, "/member-00")}) {
+      paths.push_back(RunDirectory(run).checkpoint());
+      paths.push_back(RunDirectory(run).previous());
     }
+  } else {
+    paths.push_back(options.resume_from);
   }
-  return "";
+  for (const std::string& path : paths) {
+    if (!FileExists(path)) continue;
+    absl::StatusOr<CheckpointSummary> checkpoint = ReadCheckpointSummary(path);
+    if (checkpoint.ok()) return *std::move(checkpoint);
+  }
+  return std::nullopt;
 }
-
-}  // namespace
 
 absl::StatusOr<Preset> PresetFromFlags() {
   const absl::StatusOr<Preset> preset = kPresetNames.Parse(FLAGS_preset);
@@ -51,10 +59,8 @@ absl::StatusOr<Preset> PresetFromFlags() {
     return absl::InvalidArgumentError(absl::StrCat("--preset=", FLAGS_preset, ": ", preset.status().message()));
   }
   if (FlagGiven("preset")) return preset;
-  ASSIGN_OR_RETURN(const std::string path, CheckpointToResume());
-  if (path.empty()) return preset;
-  const absl::StatusOr<CheckpointSummary> checkpoint = ReadCheckpointSummary(path);
-  if (!checkpoint.ok()) return preset;
+  ASSIGN_OR_RETURN(const std::optional<CheckpointSummary> checkpoint, CheckpointToResume());
+  if (!checkpoint.has_value()) return preset;
   // Versions without presets recorded none.
   const auto recorded = checkpoint->task.find(kPreset);
   return recorded == checkpoint->task.end() ? Preset::kAenet : kPresetNames.Parse(recorded->second);

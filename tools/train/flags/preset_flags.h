@@ -3,9 +3,12 @@
 #ifndef RUTILE_TOOLS_TRAIN_FLAGS_PRESET_FLAGS_H_
 #define RUTILE_TOOLS_TRAIN_FLAGS_PRESET_FLAGS_H_
 
+#include <optional>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/enum_names.h"
+#include "lib/train/files/checkpoint_series.h"
 #include "lib/train/options/trainer_options.h"
 #include "tools/common/flags/descriptor_flags.h"
 #include "tools/train/trainer_flags/trainer_flags.h"
@@ -19,6 +22,10 @@ enum class Preset {
 
 inline constexpr absl::string_view kPresetWords[] = {"default", "aenet"};
 inline constexpr EnumNames<Preset> kPresetNames("no preset", kPresetWords);
+
+// Returns the checkpoint of the run that the flags would continue, or nothing. Files that cannot be read are left to
+// the trainer, which says what is wrong with them. Errors: those of the flags of resuming.
+absl::StatusOr<std::optional<CheckpointSummary>> CheckpointToResume();
 
 // A run that goes on has the preset that it began with, unless the flag is given. INVALID_ARGUMENT for another name.
 absl::StatusOr<Preset> PresetFromFlags();

@@ -82,7 +82,6 @@ run two_energies $two --max_epochs=1 --force_weight=0 "$tio2"
 run two_stress $two --max_epochs=1 --stress_weight=1 "$tio2"
 succeeds $tracin --train="$tio2" --test="$tio2" --test_indices=3 --top_k=2 --output=two.influence \
   two/checkpoints/*.safetensors
-refuses '--messages' $train --species=Ti,O --messages=4 --output_dir=x "$tio2"
 
 # With vectors among the messages.
 vectors="$two --vector_messages=2"
@@ -112,7 +111,46 @@ refuses 'vector_messages=4.*0 to 3' $train $two --vector_messages=4 --output_dir
 refuses 'messages=0' $train $moments --vector_messages=4 --output_dir=x "$tio2"
 refuses 'max_l=0' $train --potential=many-body --species=Ti,O --messages=3 --vector_messages=2 --max_l=0 \
   --output_dir=x "$tio2"
-refuses 'vector_messages' $train --species=Ti,O --vector_messages=4 --output_dir=x "$tio2"
+
+# --potential=auto: many-body for structures with forces, for 200 epochs; what goes on from a run keeps its kind.
+awk 'NF == 1 { ++n } n > 20 { exit } { print }' "$tio2" > few.extxyz
+sed -E 's/:forces:R:3//; s/^([A-Z][a-z]?( +[-0-9.]+){3}).*/\1/' few.extxyz > bare.extxyz
+auto() { $train --species=Ti,O "$@" > out 2> log || fail "$*: $(cat log)"; }
+kind() {
+  local found
+  found=$(python3 - "$2/config.json" << 'PYTHON'
+import json, sys
+flags = json.load(open(sys.argv[1]))["flags"]
+print(flags["potential"]["value"], flags["max_epochs"]["value"])
+PYTHON
+  )
+  [ "$found" = "$1" ] || fail "$2: $found, expected $1"
+}
+auto --max_steps=3 --output_dir=by_forces few.extxyz
+expect_line 'learns a many-body potential.*--potential=chebyshev' log
+kind 'many-body 1000' by_forces
+expect_line '^--potential=many-body' by_forces/flags.txt
+auto --max_steps=5 --resume --output_dir=by_forces few.extxyz
+kind 'many-body 1000' by_forces
+auto --channels=2 --max_l=1 --cutoff=3 --output_dir=asked few.extxyz
+kind 'many-body 200' asked
+auto --max_epochs=1 --output_dir=bare bare.extxyz
+kind 'chebyshev 1' bare
+auto --max_epochs=1 --force_weight=0 --output_dir=energies few.extxyz
+kind 'chebyshev 1' energies
+auto --max_epochs=1 --output_dir=goes_on --potential=chebyshev few.extxyz
+auto --max_epochs=2 --output_dir=goes_on --resume few.extxyz
+kind 'chebyshev 2' goes_on
+auto --max_epochs=1 --init_from=goes_on/best.safetensors --output_dir=tuned few.extxyz
+kind 'chebyshev 1' tuned
+auto --max_epochs=1 --channels=2 --output_dir=goes_on_too few.extxyz
+auto --max_epochs=2 --channels=2 --output_dir=goes_on_too --resume few.extxyz
+kind 'many-body 2' goes_on_too
+auto --max_epochs=1 --init_from=goes_on_too/best.safetensors --output_dir=tuned_too few.extxyz
+kind 'many-body 1' tuned_too
+refuses 'max-autotune.*--potential=chebyshev' \
+  $train --species=Ti,O --compile_preset=max-autotune --output_dir=x few.extxyz
+refuses 'triplets.*--potential=chebyshev' $train --species=Ti,O --angular=triplets --output_dir=x few.extxyz
 
 # A committee, and influence.
 run committee $moments --committee=2 --max_epochs=1 "$tio2"
@@ -122,9 +160,12 @@ $tracin --train="$tio2" --test="$tio2" --test_indices=3 --top_k=2 ref/checkpoint
   fail "tracin: $(cat log)"
 
 refuses 'no features to keep' $featurize $moments --output=f.safetensors "$tio2"
-refuses '--cutoff is a flag of --potential=many-body' $train --species=Ti,O --cutoff=4 --output_dir=x "$tio2"
+refuses '--cutoff is a flag of --potential=many-body' \
+  $train --potential=chebyshev --species=Ti,O --cutoff=4 --output_dir=x "$tio2"
 refuses '--rad_cutoff is a flag of --potential=chebyshev' $train $moments --rad_cutoff=4 --output_dir=x "$tio2"
-refuses '--channels' $train --species=Ti,O --channels=4 --output_dir=x "$tio2"
+for flag in channels messages vector_messages; do
+  refuses "--$flag.*chebyshev" $train --species=Ti,O --rad_cutoff=4 --$flag=4 --output_dir=x "$tio2"
+done
 refuses 'aenet has no' $train $moments --preset=aenet --output_dir=x "$tio2"
 refuses '--compile_mode=script' $train $moments --compile_mode=script --output_dir=x "$tio2"
 refuses '--angular=triplets' $train $moments --angular=triplets --output_dir=x "$tio2"
