@@ -67,6 +67,12 @@ const std::vector<double>* Deciding(const TrainingLog& log, const KeptModel& kep
   return nullptr;
 }
 
+// Returns the column that is drawn above the losses; "" if there is none.
+std::string Shown(const TrainingLog& log, const KeptModel& kept) {
+  const std::string& column = kept.shown.empty() ? kept.monitor : kept.shown;
+  return column.empty() || IsLoss(column) || !HasNumbers(log.Find(column)) ? "" : column;
+}
+
 std::string WithUnit(std::string name, const std::string& unit) {
   return unit.empty() ? name : absl::StrCat(name, " (", unit, ")");
 }
@@ -123,11 +129,10 @@ absl::StatusOr<std::string> DrawLearningCurve(const TrainingLog& log, const Kept
   const bool over_steps = SeveralRowsInAnEpoch(epoch) && log.Find("step") != nullptr;
   const std::vector<double>& x = over_steps ? *log.Find("step") : epoch;
   std::vector<CurvePanel> panels;
-  if (!kept.monitor.empty() && !IsLoss(kept.monitor)) {
-    CurvePanel monitored = {ColumnLabel(log, kept.monitor), {}, kept.higher_is_better};
-    AddCurve(log, kept.monitor, absl::StartsWith(kept.monitor, "val_") ? "validation" : "training", x,
-             &monitored.curves);
-    panels.push_back(std::move(monitored));
+  if (const std::string shown = Shown(log, kept); !shown.empty()) {
+    CurvePanel panel = {ColumnLabel(log, shown), {}, kept.shown.empty() ? kept.higher_is_better : kept.shown_rises};
+    AddCurve(log, shown, absl::StartsWith(shown, "val_") ? "validation" : "training", x, &panel.curves);
+    panels.push_back(std::move(panel));
   }
   panels.push_back({WithUnit("Loss", log.Unit("train_loss")), LossCurves(log, x)});
   LearningCurveOptions options;
@@ -142,20 +147,20 @@ absl::StatusOr<std::string> DrawLearningCurve(const TrainingLog& log, const Kept
 absl::Status AddTraining(const TrainingLog& log, const KeptModel& kept, ReportPictures* pictures) {
   if (!HasLearningCurve(log)) return absl::OkStatus();
   pictures->html()->AddSection("Training");
-  const bool has_panel = !kept.monitor.empty() && !IsLoss(kept.monitor) && HasNumbers(log.Find(kept.monitor));
+  if (!kept.doubt.empty()) pictures->html()->AddParagraph(kept.doubt);
+  const std::string shown = Shown(log, kept);
   const std::vector<double>& epoch = *log.Find("epoch");
   if (const std::optional<size_t> row = KeptRow(log, kept); row.has_value()) {
-    const std::string of = absl::StrFormat("epoch %g of the %g in the log", epoch[*row], epoch.back());
     std::string value;
-    if (has_panel) {
-      value = absl::StrFormat(": %s %.4g", ColumnLabel(log, kept.monitor), (*log.Find(kept.monitor))[*row]);
-    }
-    pictures->html()->AddParagraph(
-        absl::StrCat(kept.epoch.has_value() ? "The model is of " : "The best was ", of, value, "."));
+    if (!shown.empty()) value = absl::StrFormat(": %s %.4g", ColumnLabel(log, shown), (*log.Find(shown))[*row]);
+    pictures->html()->AddParagraph(absl::StrFormat("%s epoch %g of the %g in the log%s.",
+                                                   kept.epoch.has_value() ? "The model is of" : "The best was",
+                                                   epoch[*row], epoch.back(), value));
   }
-  return pictures->Add("learning_curve.svg", DrawLearningCurve(log, kept),
-                       absl::StrCat("Loss over the epochs, for training and validation data",
-                                    has_panel ? ", below the value that chose the model." : "."));
+  return pictures->Add(
+      "learning_curve.svg", DrawLearningCurve(log, kept),
+      absl::StrCat(shown.empty() ? "Loss" : absl::StrCat(ColumnLabel(log, shown), ", and below it loss"),
+                   " over the epochs, for training and validation data."));
 }
 
 }  // namespace rutile

@@ -19,8 +19,11 @@ namespace rutile {
 struct KeptModel {
   std::string monitor;  // column of the value that chose it, "val_mrr"; "": the validation, else training loss
   bool higher_is_better = false;  // of that value
+  std::string shown;              // column to draw above the losses; "": the monitor, unless it is a loss
+  bool shown_rises = false;       // higher is better, of `shown`
   std::optional<double> epoch;    // nullopt: that of the best value
   std::optional<double> step;     // decides where it is known, as an epoch may have several rows
+  std::string doubt;              // why the log may not be the model's, for people; "": no reason
 };
 
 // True if there is anything to draw: a training or validation loss that is a number.
@@ -37,13 +40,14 @@ std::string ColumnOfValue(const TrainingLog& log, size_t row, double value);
 std::string ColumnLabel(const TrainingLog& log, absl::string_view column);
 
 // Draws training and validation loss as SVG: over epochs, or over steps if there are several rows in an epoch; above
-// them, in a panel of its own, the value that chose the model if that is no loss. The kept row is marked.
+// them, in a panel of its own, kept.shown or, if that is empty, the value that chose the model unless it is a loss. The
+// kept row is marked.
 // INVALID_ARGUMENT if there is nothing to draw; other errors are those of LearningCurve (NOT_FOUND: gnuplot is not
 // installed).
 absl::StatusOr<std::string> DrawLearningCurve(const TrainingLog& log, const KeptModel& kept);
 
-// Adds the section "Training": what the kept row says, and learning_curve.svg. Nothing, if there is nothing to draw.
-// Errors: those of ReportPictures::Add.
+// Adds the section "Training": kept.doubt, what the kept row says, and learning_curve.svg. Nothing, if there is nothing
+// to draw. Errors: those of ReportPictures::Add.
 absl::Status AddTraining(const TrainingLog& log, const KeptModel& kept, ReportPictures* pictures);
 
 }  // namespace rutile

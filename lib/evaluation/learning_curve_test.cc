@@ -9,6 +9,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/evaluation/training_log.h"
+#include "lib/plot/html_report.h"
+#include "lib/plot/report_pictures.h"
 
 namespace rutile {
 namespace {
@@ -76,8 +78,16 @@ TrainingLog GraphLog() {
           {{1, 2, 2}, {10, 15, 20}, {3, 2, 1}, {3.5, 2.25, 2.5}, {0.2, 0.5, 0.4}, {9, 5, 7}, {0.1, 0.5, 0.3}}};
 }
 
+KeptModel ChosenBy(const std::string& column, bool higher_is_better, std::optional<double> epoch) {
+  KeptModel kept;
+  kept.monitor = column;
+  kept.higher_is_better = higher_is_better;
+  kept.epoch = epoch;
+  return kept;
+}
+
 TEST(LearningCurveTest, TheValueThatChoseTheModelHasAPanel) {
-  KeptModel kept = {"val_mrr", true, 2, std::nullopt};
+  KeptModel kept = ChosenBy("val_mrr", true, 2);
   const std::string svg = Svg(GraphLog(), kept);
   EXPECT_THAT(svg, HasSubstr("Validation MRR"));
   EXPECT_THAT(svg, HasSubstr(">Loss<"));
@@ -87,11 +97,39 @@ TEST(LearningCurveTest, TheValueThatChoseTheModelHasAPanel) {
   EXPECT_EQ(KeptRow(GraphLog(), kept), 2u);
   kept.step = 11;
   EXPECT_EQ(KeptRow(GraphLog(), kept), std::nullopt);
-  EXPECT_EQ(KeptRow(GraphLog(), {"val_mr", false, std::nullopt, std::nullopt}), 1u);
+  EXPECT_EQ(KeptRow(GraphLog(), ChosenBy("val_mr", false, std::nullopt)), 1u);
   // A loss that was monitored has no second panel.
-  EXPECT_EQ(Svg(GraphLog(), {"val_loss", false, 2, std::nullopt}), Svg(GraphLog(), Epoch(2)));
-  EXPECT_THAT(Svg(GraphLog(), {"val_loss", false, 2, std::nullopt}), Not(HasSubstr("MRR")));
-  EXPECT_THAT(Svg(Log(), {"val_mrr", true, 2, std::nullopt}), Not(HasSubstr("MRR"))) << "the log does not have it";
+  EXPECT_EQ(Svg(GraphLog(), ChosenBy("val_loss", false, 2)), Svg(GraphLog(), Epoch(2)));
+  EXPECT_THAT(Svg(GraphLog(), ChosenBy("val_loss", false, 2)), Not(HasSubstr("MRR")));
+  EXPECT_THAT(Svg(Log(), ChosenBy("val_mrr", true, 2)), Not(HasSubstr("MRR"))) << "the log does not have it";
+}
+
+TEST(LearningCurveTest, AnotherColumnIsShownOnRequest) {
+  KeptModel kept = ChosenBy("val_loss", false, 2);
+  kept.shown = "val_mrr";
+  kept.shown_rises = true;
+  EXPECT_EQ(KeptRow(GraphLog(), kept), 1u) << "the loss still decides";
+  EXPECT_EQ(Svg(GraphLog(), kept), Svg(GraphLog(), ChosenBy("val_mrr", true, 2)));
+}
+
+TEST(LearningCurveTest, TheSectionSaysWhatIsKnownOfTheModel) {
+  const std::string directory = ::testing::TempDir();
+  const auto section = [&](const KeptModel& kept) {
+    HtmlReport html("t");
+    ReportPictures pictures(directory, &html);
+    EXPECT_TRUE(AddTraining(GraphLog(), kept, &pictures).ok());
+    return html.ToString();
+  };
+  EXPECT_THAT(section(ChosenBy("val_mrr", true, 2)),
+              HasSubstr("<p>The model is of epoch 2 of the 2 in the log: Validation MRR 0.5.</p>"));
+  KeptModel unknown = ChosenBy("val_mrr", true, std::nullopt);
+  unknown.doubt = "is it of another run?";
+  EXPECT_THAT(section(unknown), HasSubstr("<p>The best was epoch 2 of the 2 in the log: Validation MRR 0.5.</p>"));
+  EXPECT_THAT(section(unknown), HasSubstr("<p>is it of another run?</p>"));
+  HtmlReport html("t");
+  ReportPictures pictures(directory, &html);
+  EXPECT_TRUE(AddTraining({{"epoch"}, {{1}}}, {}, &pictures).ok());
+  EXPECT_THAT(html.ToString(), Not(HasSubstr("Training")));
 }
 
 TEST(LearningCurveTest, FindsTheColumnThatAModelRecords) {

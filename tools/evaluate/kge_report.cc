@@ -297,11 +297,17 @@ absl::Status AddProbabilities(const KgeEvaluation& evaluation, ReportPictures* p
   return absl::OkStatus();
 }
 
-// Returns where the log has the model. Of the values that may have chosen it, shares of hits and MRR rise.
+// Returns where the log has the model. Of the values that may have chosen it, shares of hits and MRR rise. Where a loss
+// chose it, the MRR is shown all the same.
 KeptModel KeptKge(const TrainingLog& log, const KgeModels& models) {
   KeptModel kept = KeptModelOf(log, models.first().metadata, models.paths[0]);
-  if (kept.monitor.empty() && log.Find("val_mrr") != nullptr) kept.monitor = "val_mrr";
+  const bool has_mrr = log.Find("val_mrr") != nullptr;
+  if (kept.monitor.empty() && has_mrr) kept.monitor = "val_mrr";
   kept.higher_is_better = kept.monitor == "val_mrr" || absl::StartsWith(kept.monitor, "val_hits@");
+  if (has_mrr && (kept.monitor == "val_loss" || kept.monitor == "train_loss")) {
+    kept.shown = "val_mrr";
+    kept.shown_rises = true;
+  }
   return kept;
 }
 

@@ -54,17 +54,19 @@ KeptModel KeptModelOf(const TrainingLog& log, const Metadata& metadata, absl::st
   }
   const std::string where = absl::StrCat("epoch ", metadata.at("epoch"),
                                          kept.step.has_value() ? absl::StrCat(", step ", metadata.at("step")) : "");
-  if (!found.has_value()) {
-    PrintWarning(absl::StrCat("--train_log=", FLAGS_train_log, ": has no row of ", where, ", of which ", path,
-                              " is: is it the log of another run?"));
+  if (found.has_value() && (!value.has_value() || !kept.monitor.empty())) {
+    kept.epoch = epochs[*found];
     return kept;
   }
-  kept.epoch = epochs[*found];
-  if (value.has_value() && kept.monitor.empty()) {
-    PrintWarning(absl::StrCat("--train_log=", FLAGS_train_log, ": no loss or metric in its row of ", where, " is ",
-                              metadata.at("loss"), ", which ", path,
-                              " records: is it the log of another run, or the model a mean of several?"));
+  kept.epoch = kept.step = std::nullopt;
+  kept.doubt = absl::StrCat("--train_log=", FLAGS_train_log);
+  if (!found.has_value()) {
+    absl::StrAppend(&kept.doubt, ": has no row of ", where, ", of which ", path, " is: is it the log of another run?");
+  } else {
+    absl::StrAppend(&kept.doubt, ": no loss or metric in its row of ", where, " is ", metadata.at("loss"), ", which ",
+                    path, " records: is it the log of another run, or the model a mean of several?");
   }
+  PrintWarning(kept.doubt);
   return kept;
 }
 

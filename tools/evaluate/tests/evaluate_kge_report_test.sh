@@ -32,7 +32,7 @@ if $has_gnuplot; then
   expect_text 'Validation MRR' out/learning_curve.svg
   [ "$(grep -c '<figure>' out/report.html)" = 3 ] || fail "pictures of the report"
 fi
-expect_text 'Validation MRR' out/report.html
+expect_line 'The model is of epoch [1-6] of the 6 in the log: Validation MRR 0' out/report.html
 [ "$(grep -c '>By relation<' out/report.html)" = 1 ] || fail "no relations"
 
 # cell TABLE NAME DIRECTION COLUMN: a number of a table, with four digits. cells NAME: those of a row of the report.
@@ -97,6 +97,13 @@ succeeds "$train" --kge_model=complex --embedding_dim=20 --max_epochs=6 --seed=2
   t.safetensors
 succeeds "$evaluate" --train_log=other/log.jsonl --output_dir=out run/best.safetensors t.safetensors
 expect_line 'warning: --train_log=other/log.jsonl: .*is it the log of another run' log
+expect_text 'is it the log of another run' out/report.html
+expect_no_line 'The model is of epoch' out/report.html
+# Where a loss chose the model, its MRR is shown all the same.
+succeeds "$train" --kge_model=complex --embedding_dim=20 --max_epochs=3 --monitor=val_loss --plot=false \
+  --output_dir=by_loss t.safetensors
+succeeds "$evaluate" --train_log=by_loss/log.jsonl --output_dir=out by_loss/best.safetensors t.safetensors
+expect_line 'The model is of epoch [1-3] of the 3 in the log: Validation MRR 0' out/report.html
 head -n 1 run/log.tsv > short.tsv
 sed -n 2p run/log.tsv | sed 's/^1	[0-9]*/99	9999/' >> short.tsv
 succeeds "$evaluate" --train_log=short.tsv --output_dir=out run/best.safetensors t.safetensors
