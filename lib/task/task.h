@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/machine/parallel_for.h"
@@ -82,8 +83,8 @@ class Task {
   }
 
   // Returns the batch with all its data, for readers that do not have the task's data: row numbers that MakeBatch
-  // leaves in a batch are replaced by the rows. By default it returns the batch unchanged.
-  virtual NamedTensors CompleteBatch(const NamedTensors& batch) const { return batch; }
+  // leaves in a batch are replaced by the rows. By default it returns the batch unchanged. Errors of reading the data.
+  virtual absl::StatusOr<NamedTensors> CompleteBatch(const NamedTensors& batch) const { return batch; }
 
   // Allocates memory for the largest batch that MakeBatch will fill, if the task knows it. By default it does nothing.
   virtual void ReserveBatch(NamedTensors* batch) const {}
@@ -123,9 +124,9 @@ class Task {
 
   // Defines the task: returns the losses [B, T] of each example and term, in fp64 or the parameters' type,
   // differentiable in `parameters` (flat, a leaf or computed). A value that an example lacks (forces) adds 0 and is not
-  // counted.
+  // counted. batch: as CompleteBatch returns it.
   virtual at::Tensor ExampleLosses(const at::Tensor& parameters, const NamedTensors& batch) const = 0;
-  // Returns how many values each example adds to each term, [B, T], row-major.
+  // Returns how many values each example adds to each term, [B, T], row-major. batch: as CompleteBatch returns it.
   virtual std::vector<double> ExampleCounts(const NamedTensors& batch) const = 0;
 
   // Adds the sums over the batch to `sums`, and d sum[t] / d parameters to gradients[t] (flat, the parameters' type).

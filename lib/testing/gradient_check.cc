@@ -42,6 +42,7 @@ absl::Status CheckGradients(Task& task, const Tensor& parameters, const NamedTen
   TermSums sums(static_cast<int>(terms.size()));
   RETURN_IF_ERROR(ReferenceGradients(task, parameters, batch, absl::MakeSpan(gradients), &sums));
 
+  ASSIGN_OR_RETURN(const NamedTensors complete, task.CompleteBatch(batch));
   const std::vector<double> at = parameters.ToDoubles();
   for (int k = 0; k < options.num_directions; ++k) {
     RandomStream stream(options.seed, "gradient_check", k);
@@ -52,8 +53,8 @@ absl::Status CheckGradients(Task& task, const Tensor& parameters, const NamedTen
       length += component * component;
     }
     for (double& component : direction) component /= std::sqrt(length);
-    const std::vector<double> above = TermSumsAt(task, at, direction, options.step, batch);
-    const std::vector<double> below = TermSumsAt(task, at, direction, -options.step, batch);
+    const std::vector<double> above = TermSumsAt(task, at, direction, options.step, complete);
+    const std::vector<double> below = TermSumsAt(task, at, direction, -options.step, complete);
     for (size_t t = 0; t < terms.size(); ++t) {
       const std::vector<double> gradient = gradients[t].ToDoubles();
       double along = 0, norm = 0;

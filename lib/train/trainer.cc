@@ -233,8 +233,9 @@ absl::Status Trainer::StartFiles(const StartingState& start) {
 
 void Trainer::WriteFailed(const FailedBatch& failed) {
   if (!epoch_->AllGather().ok() || files_ == RunFiles::kNone) return;
-  // The numerical failure matters more than an error while recording it.
-  WriteFailedBatch(directory_.failed_batch(), task_, state_, failed, provenance_).IgnoreError();
+  const absl::Status status = WriteFailedBatch(directory_.failed_batch(), task_, state_, failed, provenance_);
+  if (status.ok() || !options_.on_message) return;  // the run ends with the numerical failure, not with this error
+  options_.on_message(absl::StrCat("failed-batch.safetensors is not written: ", status.message()));
 }
 
 CheckpointedState Trainer::Parts() {
@@ -476,9 +477,8 @@ TrainResult Trainer::Result(const std::string& reason) const {
   TrainResult result;
   result.epochs = state_.epoch, result.steps = state_.step, result.stop_reason = reason;
   result.train_loss = train_loss_, result.best_loss = state_.best_loss, result.average_loss = average_loss_;
-  result.best_epoch = state_.best_epoch, result.best_step = state_.best_step;
+  result.best_epoch = state_.best_epoch, result.best_step = state_.best_step, result.time = absl::Now() - begin_;
   result.best_parameters = state_.best_parameters, result.averaged = average_best_ ? average_best_->size() : 0;
-  result.time = absl::Now() - begin_;
   return result;
 }
 

@@ -17,6 +17,7 @@
 #include "lib/optimizer/optimizer.h"
 #include "lib/optimizer/schedule/schedule.h"
 #include "lib/tensorfile/tensor_reader.h"
+#include "lib/testing/error_names.h"
 #include "lib/testing/toy_task.h"
 #include "lib/train/files/checkpoint.h"
 #include "lib/train/files/run_directory.h"
@@ -26,6 +27,8 @@
 namespace rutile {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -353,6 +356,35 @@ TEST(TrainerErrorTest, NotFiniteNamesTheBatch) {
   toy.nan_example = split.validation[0];
   EXPECT_THAT(std::string(TrainToy(toy, options, NewRunDirectory()).status().message()),
               HasSubstr("the validation loss is nan"));
+}
+
+// A toy whose batches name data that can no longer be read.
+class LostToy : public ToyTask {
+ public:
+  using ToyTask::ToyTask;
+  absl::StatusOr<NamedTensors> CompleteBatch(const NamedTensors& /*batch*/) const override {
+    return absl::DataLossError("neighbors.safetensors: cut off");
+  }
+};
+
+// What ends the run is named first; that its batch cannot be written is a message, and no file is left.
+TEST(TrainerErrorTest, BatchThatCannotBeCompletedIsNotWritten) {
+  ToyTaskOptions toy;
+  toy.nan_example = ToySplit(ToyTask(toy)).train[0];
+  LostToy task(toy);
+  TrainerOptions options = Options("adam", 2);
+  options.check_gradient = false;
+  std::vector<std::string> messages;
+  options.on_message = [&](absl::string_view message) { messages.emplace_back(message); };
+  const std::string dir = NewRunDirectory();
+  const absl::Status status = Train(task, ToySplit(task), options, dir, {}).status();
+  EXPECT_THAT(status, ErrorNames(absl::StatusCode::kOutOfRange, {"the loss is not finite in epoch 1"}));
+  EXPECT_THAT(messages, Contains(AllOf(HasSubstr("failed-batch.safetensors"), HasSubstr("cut off"))));
+  EXPECT_FALSE(FileExists(RunDirectory(dir).failed_batch()));
+  // The check of the first batch needs the data, too.
+  options.check_gradient = true;
+  EXPECT_THAT(Train(task, ToySplit(task), options, NewRunDirectory(), {}).status(),
+              ErrorNames(absl::StatusCode::kDataLoss, {"neighbors.safetensors", "cut off"}));
 }
 
 TEST(TrainerErrorTest, ErrorsOfTheTaskComeBack) {

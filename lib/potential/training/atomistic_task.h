@@ -45,7 +45,7 @@ class AtomisticTask : public PotentialTask {
   // number. A batch that this task made of the same examples is left as it is.
   absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override;
   // Adds x [A, F], the standardized features of the batch's rows.
-  NamedTensors CompleteBatch(const NamedTensors& batch) const override;
+  absl::StatusOr<NamedTensors> CompleteBatch(const NamedTensors& batch) const override;
   // Reserves memory with every preset except `default`.
   void ReserveBatch(NamedTensors* batch) const override;
 

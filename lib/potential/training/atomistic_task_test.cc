@@ -199,7 +199,7 @@ TEST(AtomisticTaskTest, NeitherScalingWhileReadingNorPartsChangeTheGradient) {
         if (precision == DType::kF64) {
           EXPECT_EQ(CheckGradients(*task, parameters, batch), absl::OkStatus());
         }
-        return Found{gradient[0].ToDoubles(), sums.sum, metrics, task->CompleteBatch(batch).At("x").ToDoubles()};
+        return Found{gradient[0].ToDoubles(), sums.sum, metrics, task->CompleteBatch(batch)->At("x").ToDoubles()};
       };
       constexpr int64_t kAll = int64_t{1} << 40;
       const Found whole = find(kAll, kAll, 1), read = find(0, kAll, 2);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "absl/status/statusor.h"
 #include "lib/potential/training/atomistic_task.h"
 #include "lib/tensorfile/named_tensors.h"
 
@@ -23,7 +24,7 @@ Tensor SelectRows(const Tensor& table, const Tensor& row) {
 
 }  // namespace
 
-NamedTensors AtomisticTask::CompleteBatch(const NamedTensors& batch) const {
+absl::StatusOr<NamedTensors> AtomisticTask::CompleteBatch(const NamedTensors& batch) const {
   NamedTensors complete = batch;
   complete.Set("x", scales_while_reading_ ? StandardizedRows(batch) : SelectRows(rows_, batch.At("row")));
   return complete;

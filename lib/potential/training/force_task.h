@@ -57,7 +57,7 @@ class ForceTask : public PotentialTask {
   // Makes a batch with the tensors that ForceBatch names or, if a GPU does the steps, DeviceForceBatch; CompleteBatch
   // turns the second into the first.
   absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override;
-  NamedTensors CompleteBatch(const NamedTensors& batch) const override;
+  absl::StatusOr<NamedTensors> CompleteBatch(const NamedTensors& batch) const override;
 
   // Draws the sample of forces of a training epoch; all forces count in an evaluation.
   void StartEpoch(int64_t epoch, bool training) override;

@@ -106,7 +106,7 @@ struct EagerGradients::Impl {
   bool on_device = false;             // staged: gradients are not fetched
   DeviceSums* processes = nullptr;    // staged: sums gradients over processes before they are fetched
 
-  // Adds a batch at `flat`. to: the gradients, unless results are staged.
+  // Adds a complete batch at `flat`. to: the gradients, unless results are staged.
   void Add(const NamedTensors& batch, double scale, absl::Span<Tensor> to, TermSums* term_sums);
 
   // Returns the losses [B, T] as a function of `flat`.
@@ -143,12 +143,13 @@ absl::Status EagerGradients::Add(const Tensor& parameters, const NamedTensors& b
                                  absl::Span<Tensor> gradients, TermSums* sums) {
   CHECK_EQ(gradients.size(), sums->sum.size());
   CHECK(!impl_->on_device);
+  ASSIGN_OR_RETURN(const NamedTensors complete, impl_->task.CompleteBatch(batch));
   return TorchGuard([&] {
     if (!impl_->staged || !impl_->flat.defined()) {
       impl_->leaves.clear();
       impl_->flat = MakeLeaves(impl_->task, ToTorch(parameters, impl_->device), &impl_->leaves);
     }
-    impl_->Add(batch, scale, gradients, sums);
+    impl_->Add(complete, scale, gradients, sums);
     if (!impl_->staged) impl_->flat.reset();
   });
 }
@@ -191,10 +192,11 @@ absl::Status EagerGradients::AddOnDevice(const at::Tensor& parameters, const Nam
                                          TermSums* sums) {
   CHECK(impl_->staged && impl_->processes == nullptr);
   impl_->on_device = true;
+  ASSIGN_OR_RETURN(const NamedTensors complete, impl_->task.CompleteBatch(batch));
   return TorchGuard([&] {
     impl_->leaves.clear();
     impl_->flat = MakeLeaves(impl_->task, parameters.detach(), &impl_->leaves);
-    impl_->Add(batch, scale, {}, sums);
+    impl_->Add(complete, scale, {}, sums);
     impl_->leaves.clear();
     impl_->flat.reset();
   });

@@ -6,14 +6,17 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/status_macros.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/torch/eager_task.h"
 #include "lib/task/torch/reference_gradients.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensorfile_torch.h"
+#include "lib/testing/error_names.h"
 #include "lib/testing/toy_task.h"
 
 namespace rutile {
@@ -56,6 +59,45 @@ NamedTensors Batch(const Task& task, const std::vector<int64_t>& examples) {
   NamedTensors batch;
   EXPECT_TRUE(task.MakeBatch(examples, &batch).ok());
   return batch;
+}
+
+// A batch that names rows of the data is completed before losses and counts see it, and an error of that comes back.
+class PartialTask : public ToyTask {
+ public:
+  using ToyTask::ToyTask;
+  absl::StatusOr<NamedTensors> CompleteBatch(const NamedTensors& batch) const override {
+    NamedTensors complete;
+    if (fails) return absl::DataLossError("neighbors.safetensors: cut off");
+    const absl::Span<const int64_t> rows = batch.At("row").values<int64_t>();
+    RETURN_IF_ERROR(MakeBatch(rows, &complete));
+    return complete;
+  }
+  bool fails = false;
+};
+
+TEST(EagerGradientsTest, CompletesBatches) {
+  PartialTask task(ToyTaskOptions{});
+  const Tensor parameters = task.InitialParameters(3);
+  const NamedTensors whole = Batch(task, {0, 1, 2, 9});
+  NamedTensors rows;
+  rows.Set("row", Tensor::Of<int64_t>({0, 1, 2, 9}));
+  Sums expected(task), found(task);
+  ASSERT_TRUE(ReferenceGradients(ToyTask(ToyTaskOptions{}), parameters, whole, absl::MakeSpan(expected.gradients),
+                                 &expected.sums)
+                  .ok());
+  ASSERT_TRUE(ReferenceGradients(task, parameters, rows, absl::MakeSpan(found.gradients), &found.sums).ok());
+  EXPECT_EQ(found.sums.sum, expected.sums.sum);
+  EXPECT_EQ(found.sums.count, expected.sums.count);
+  task.fails = true;
+  Sums none(task);
+  EagerGradients plain(task, {});
+  EXPECT_THAT(plain.Add(parameters, rows, 1, absl::MakeSpan(none.gradients), &none.sums),
+              ErrorNames(absl::StatusCode::kDataLoss, {"neighbors.safetensors"}));
+  EagerGradients staged(task, {}, /*staged=*/true);
+  EXPECT_THAT(staged.AddOnDevice(ToTorch(parameters), rows, 1, &none.sums),
+              ErrorNames(absl::StatusCode::kDataLoss, {"neighbors.safetensors"}));
+  EXPECT_THAT(none.sums.sum, Each(0));
+  for (const Tensor& gradient : none.gradients) EXPECT_THAT(gradient.ToDoubles(), Each(0));
 }
 
 TEST(EagerGradientsTest, ScalesGradientsAndNotSums) {

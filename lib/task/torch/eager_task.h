@@ -25,7 +25,8 @@ class EagerTask {
   virtual absl::Status CheckEager(const EagerOptions& options) const { return absl::OkStatus(); }
 
   // Computes Task::ExampleLosses [B, T] on the parameters' device, with networks in the type or form that the options
-  // name (CheckEager has passed); losses and all that is not a network are computed as in ExampleLosses.
+  // name (CheckEager has passed); losses and all that is not a network are computed as in ExampleLosses. batch: as
+  // CompleteBatch returns it.
   virtual at::Tensor EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
                                  const EagerOptions& options) const = 0;
 

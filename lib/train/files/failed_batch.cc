@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/logging.h"
+#include "lib/base/status_macros.h"
 #include "lib/tensorfile/tensor_writer.h"
 
 namespace rutile {
@@ -40,8 +41,8 @@ absl::Status WriteFailedBatch(absl::string_view path, const Task& task, const Ch
                               const FailedBatch& failed, const Metadata& provenance) {
   CHECK(failed.batch != nullptr && failed.sums != nullptr);
   NamedTensors tensors;
-  for (const auto& [name, tensor] : task.CompleteBatch(*failed.batch))
-    tensors.Set(absl::StrCat("batch.", name), tensor);
+  ASSIGN_OR_RETURN(const NamedTensors batch, task.CompleteBatch(*failed.batch));
+  for (const auto& [name, tensor] : batch) tensors.Set(absl::StrCat("batch.", name), tensor);
   for (const ParameterSlice& slice : task.parameter_slices()) {
     tensors.Set(absl::StrCat("parameters.", slice.name), state.parameters.Slice(slice.offset, slice.shape));
   }

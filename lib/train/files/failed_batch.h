@@ -28,7 +28,8 @@ struct FailedBatch {
 };
 
 // Writes the file atomically. `state` is the state before the step: its parameters are those that failed, and are
-// stored by name. `provenance` joins the metadata. Errors of the file system; CHECK-fails if a pointer is null.
+// stored by name. `provenance` joins the metadata. Errors of the file system and of Task::CompleteBatch; CHECK-fails if
+// a pointer is null.
 absl::Status WriteFailedBatch(absl::string_view path, const Task& task, const Checkpoint& state,
                               const FailedBatch& failed, const Metadata& provenance);
 

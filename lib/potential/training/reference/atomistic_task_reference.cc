@@ -15,9 +15,8 @@ at::Tensor AtomisticTask::ExampleLosses(const at::Tensor& parameters, const Name
 at::Tensor AtomisticTask::EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
                                       const EagerOptions& options) const {
   const auto read = [&](const char* name) { return ToTorch(batch.At(name), parameters.device()); };
-  const at::Tensor sums =
-      ReferenceEnergySums(model_.shape(), parameters, CompleteBatch(batch).At("x"), batch.At("species_offset"),
-                          batch.At("structure"), batch.At("target").num_elements(), options);
+  const at::Tensor sums = ReferenceEnergySums(model_.shape(), parameters, batch.At("x"), batch.At("species_offset"),
+                                              batch.At("structure"), batch.At("target").num_elements(), options);
   const at::Tensor predicted =
       sums / (model_.energy_scaling().scale * read("num_atoms")) + model_.energy_scaling().shift;
   const at::Tensor error = predicted - read("target");

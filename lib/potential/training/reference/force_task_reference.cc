@@ -26,10 +26,9 @@ at::Tensor ForceTask::ExampleLosses(const at::Tensor& parameters, const NamedTen
   return EagerLosses(parameters, batch, EagerOptions());
 }
 
-at::Tensor ForceTask::EagerLosses(const at::Tensor& parameters, const NamedTensors& given,
+at::Tensor ForceTask::EagerLosses(const at::Tensor& parameters, const NamedTensors& batch,
                                   const EagerOptions& options) const {
   const LossOptions& loss = options_.loss;
-  const NamedTensors batch = CompleteBatch(given);
   const at::Device device = parameters.device();
   const auto read = [&](const char* name) { return ToTorch(batch.At(name), device); };
   const NamedTensors whole = maker_->WithGeometry(batch);

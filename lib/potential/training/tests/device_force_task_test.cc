@@ -150,12 +150,12 @@ TEST(DeviceForceTaskTest, BatchesNameStructuresAndAreCompletedForThoseWithoutThe
           EXPECT_THAT(NamesOf(batch), ElementsAre("example", "num_sampled", "sampled_share"));
         }
         EXPECT_EQ(expected.Has("pair_j"), !cache_neighbors);
-        ExpectSame(device->CompleteBatch(batch), expected);
-        ExpectSame(host->CompleteBatch(expected), expected);
-        EXPECT_EQ(device->ExampleCounts(batch), host->ExampleCounts(expected));
+        ExpectSame(device->CompleteBatch(batch).value(), expected);
+        ExpectSame(host->CompleteBatch(expected).value(), expected);
+        EXPECT_EQ(device->ExampleCounts(device->CompleteBatch(batch).value()), host->ExampleCounts(expected));
         // The sample is that of the epoch that the batch is of.
         device->StartEpoch(5, /*training=*/true);
-        ExpectSame(device->CompleteBatch(batch), expected);
+        ExpectSame(device->CompleteBatch(batch).value(), expected);
       }
     }
   }

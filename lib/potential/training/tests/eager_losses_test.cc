@@ -116,7 +116,7 @@ TEST(EagerLossesDeviceTest, AllOfTheLossIsOnTheParametersDevice) {
   NamedTensors batch;
   ASSERT_TRUE(task->MakeBatch({7, 200, 3}, &batch).ok());
   const at::Tensor parameters = ToTorch(task->InitialParameters(5), at::Device("meta")).requires_grad_();
-  const at::Tensor losses = task->eager()->EagerLosses(parameters, batch, {});
+  const at::Tensor losses = task->eager()->EagerLosses(parameters, task->CompleteBatch(batch).value(), {});
   EXPECT_TRUE(losses.is_meta());
   EXPECT_EQ(losses.size(0), 3);
 }
