@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -96,7 +97,7 @@ class AlignedBuffer {
     CHECK(!__builtin_mul_overflow(size, static_cast<int64_t>(sizeof(T)), &bytes)) << "a buffer of more than 2^63 bytes";
     // Highway aborts if it is asked for 0 bytes.
     void* const memory = hwy::AllocateAlignedBytes(std::max<int64_t>(bytes, 1), nullptr, nullptr);
-    CHECK(memory != nullptr) << "out of memory: " << bytes << " bytes";
+    if (memory == nullptr) throw std::bad_alloc();  // as new does, for a limit that the user or the system has set
     return Memory(static_cast<T*>(memory));
   }
 

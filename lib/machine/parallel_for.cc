@@ -6,10 +6,12 @@
 #include <atomic>
 #include <cmath>
 #include <condition_variable>
+#include <exception>
 #include <fstream>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "lib/base/logging.h"
@@ -67,10 +69,17 @@ struct ThreadPool::Shared {
   const std::function<void(int64_t, int64_t, int)>* body = nullptr;
   int64_t n = 0, grain = 1;
   std::atomic<int64_t> next{0};
+  std::exception_ptr thrown;  // the first exception of the current call; guarded by `mutex`
   std::vector<std::thread> threads;
 
   void TakePieces(int worker) {
-    for (int64_t begin; (begin = next.fetch_add(grain)) < n;) (*body)(begin, std::min(n, begin + grain), worker);
+    try {
+      for (int64_t begin; (begin = next.fetch_add(grain)) < n;) (*body)(begin, std::min(n, begin + grain), worker);
+    } catch (...) {  // memory that is used up, as a rule: it would end the program on any thread but the caller's
+      next = n;
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (thrown == nullptr) thrown = std::current_exception();
+    }
   }
 
   // Spins, then sleeps, until condition() is true.
@@ -132,8 +141,11 @@ void ThreadPool::For(int64_t n, int64_t grain, const std::function<void(int64_t,
   ++shared_->generation;
   shared_->Notify(&shared_->wake);
   shared_->TakePieces(0);
-  const ProfileScope scope(Stage::kWaitForThreads);
-  shared_->Wait(&shared_->done, [this] { return shared_->working == 0; });
+  {
+    const ProfileScope scope(Stage::kWaitForThreads);
+    shared_->Wait(&shared_->done, [this] { return shared_->working == 0; });
+  }
+  if (shared_->thrown != nullptr) std::rethrow_exception(std::exchange(shared_->thrown, nullptr));
 }
 
 }  // namespace rutile

@@ -31,7 +31,9 @@ class ThreadPool {
   int num_threads() const { return num_threads_; }
 
   // Calls body(begin, end, worker) for consecutive ranges of at most `grain` indices in [0, n); worker < num_threads()
-  // selects scratch space. Threads take ranges as they become free. Returns when all are done. Not reentrant.
+  // selects scratch space. Threads take ranges as they become free. Returns when all are done. An exception of `body`,
+  // on whichever thread, comes back to the caller once no thread works any more; ranges that were not begun are left
+  // out. Not reentrant.
   void For(int64_t n, int64_t grain, const std::function<void(int64_t begin, int64_t end, int worker)>& body);
 
  private:

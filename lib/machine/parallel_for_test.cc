@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <new>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -96,6 +98,26 @@ TEST_P(ThreadPoolTest, SumsPerPieceHaveTheSameBits) {
     return total;
   };
   EXPECT_EQ(sum(GetParam()), sum(1));
+}
+
+// Whichever thread runs out of memory, the caller hears of it, and the pool works on.
+TEST_P(ThreadPoolTest, ExceptionsComeToTheCaller) {
+  ThreadPool pool(GetParam());
+  for (int64_t failing = 0; failing < 100; ++failing) {
+    std::atomic<int64_t> done{0};
+    EXPECT_THROW(pool.For(100, 1,
+                          [&](int64_t begin, int64_t, int) {
+                            if (begin == failing) throw std::bad_alloc();
+                            ++done;
+                          }),
+                 std::bad_alloc);
+    EXPECT_LE(done, 99);
+  }
+  EXPECT_THROW(pool.For(100, 1, [](int64_t, int64_t, int) { throw std::length_error("all of them"); }),
+               std::length_error);
+  std::atomic<int64_t> done{0};
+  pool.For(100, 1, [&](int64_t, int64_t, int) { ++done; });
+  EXPECT_EQ(done, 100);
 }
 
 TEST(ThreadPoolDeathTest, Misuse) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -52,6 +53,7 @@ struct DataLoader::Impl {
     NamedTensors batch;
     std::vector<int64_t> share;  // this process's examples, if there are several processes
     absl::Status status;
+    std::exception_ptr thrown;  // by the worker that made the batch: memory was used up, as a rule
     bool ready = false;
   };
 
@@ -134,7 +136,11 @@ struct DataLoader::Impl {
       Slot& slot = SlotOf(b);
       ++working;
       lock.unlock();
-      slot.status = Make(b, &slot);
+      try {
+        slot.status = Make(b, &slot);
+      } catch (...) {  // it comes back from Next, as without workers
+        slot.thrown = std::current_exception();
+      }
       lock.lock();
       --working;
       slot.ready = true;
@@ -159,7 +165,7 @@ struct DataLoader::Impl {
     LeaveOut();
     {
       std::lock_guard<std::mutex> lock(mutex);
-      for (Slot& slot : slots) slot.ready = false;
+      for (Slot& slot : slots) slot.ready = false, slot.thrown = nullptr;
       next_to_make = next_to_take = released = first_batch;
       current = current_of_all = absl::Span<const int64_t>();
     }
@@ -202,6 +208,7 @@ struct DataLoader::Impl {
     ++next_to_take;
     current = OwnOf(b, slot);
     current_of_all = ExamplesOf(b);
+    if (slot.thrown != nullptr) std::rethrow_exception(std::exchange(slot.thrown, nullptr));
     RETURN_IF_ERROR(slot.status);
     return &slot.batch;
   }

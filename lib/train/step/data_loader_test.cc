@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <new>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -171,6 +172,30 @@ TEST_P(DataLoaderTest, ErrorsComeAtTheirBatch) {
   for (int b = 0; b < 3; ++b) ASSERT_TRUE(loader.Next().ok());
   EXPECT_THAT(std::string(loader.Next().status().message()), HasSubstr("toy example 35"));
   EXPECT_TRUE(loader.Next().ok());  // and no further
+}
+
+// A task that runs out of memory at an example.
+class LargeTask : public ToyTask {
+ public:
+  using ToyTask::ToyTask;
+  absl::Status MakeBatch(absl::Span<const int64_t> examples, NamedTensors* batch) const override {
+    if (std::find(examples.begin(), examples.end(), large) != examples.end()) throw std::bad_alloc();
+    return ToyTask::MakeBatch(examples, batch);
+  }
+  int64_t large = -1;
+};
+
+TEST_P(DataLoaderTest, UsedUpMemoryIsHeardOfAtItsBatch) {
+  LargeTask task(ToyTaskOptions{});
+  task.large = 25;
+  DataLoader loader(task, Numbers(40), Options(false));
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    loader.StartEpoch(epoch);
+    for (int b = 0; b < 2; ++b) ASSERT_TRUE(loader.Next().ok());
+    EXPECT_THROW(static_cast<void>(loader.Next()), std::bad_alloc);
+  }
+  task.large = -1;
+  EXPECT_EQ(Joined(ReadEpoch(&loader, 2)), Numbers(40));
 }
 
 TEST_P(DataLoaderTest, NothingToLoad) {

@@ -3,6 +3,7 @@
 #include <gflags/gflags.h>
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <string>
 
@@ -75,8 +76,11 @@ void TrainPlot::OnEpoch(const EpochReport& report) {
   if (thread_.joinable()) thread_.join();  // it is done
   drawing_ = true;
   thread_ = std::thread([this, kept = kept_] {
-    // An error that persists is reported at the end.
-    Draw(directory_, kept).status().IgnoreError();
+    // An error that persists is reported at the end, and memory that is used up comes back there.
+    try {
+      Draw(directory_, kept).status().IgnoreError();
+    } catch (const std::exception&) {
+    }
     drawing_ = false;
   });
 }
