@@ -1,5 +1,6 @@
 #include "lib/train/run_plan.h"
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -65,7 +66,21 @@ TEST(RunPlanTest, CountsBatchesAndSteps) {
 TEST(RunPlanTest, LimitsExamples) {
   TrainerOptions options = Options();
   options.limit_val_batches.batches = 1;
-  EXPECT_THAT(MakeRunPlan(MakeSplit(32, 8), options)->validation, ElementsAre(100, 101, 102, 103, 104));
+  // A sample of five, in their order, and the same for each seed.
+  const std::vector<int64_t> sample = MakeRunPlan(MakeSplit(32, 8), options)->validation;
+  EXPECT_EQ(sample.size(), 5);
+  EXPECT_TRUE(std::is_sorted(sample.begin(), sample.end()));
+  EXPECT_NE(sample, std::vector<int64_t>({100, 101, 102, 103, 104}));
+  for (const int64_t example : sample) EXPECT_TRUE(100 <= example && example < 108) << example;
+  options.seed = 77;
+  EXPECT_EQ(MakeRunPlan(MakeSplit(32, 8), options)->validation, sample);
+  options.limit_val_batches = {};
+  options.limit_val_batches.batches = 99;
+  EXPECT_EQ(MakeRunPlan(MakeSplit(32, 8), options)->validation, MakeSplit(32, 8).validation);
+  // Of 1000, five come from all over.
+  options.limit_val_batches.batches = 1;
+  const std::vector<int64_t> wide = MakeRunPlan(MakeSplit(32, 1000), options)->validation;
+  EXPECT_GT(wide.back() - wide.front(), 200);
   options = Options();
   options.overfit_batches.batches = 1;
   const RunPlan plan = MakeRunPlan(MakeSplit(32, 8), options).value();

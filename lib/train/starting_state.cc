@@ -116,7 +116,12 @@ ModelFrame FrameOf(const Task& task) { return task.framed() == nullptr ? ModelFr
 
 // Returns what differs in the data, or "".
 std::string DataChange(const Checkpoint& then, const Checkpoint& now) {
-  if (then.data != now.data) return "the run to resume trained on other examples or another split";
+  if (then.data != now.data) {
+    // The hash is also of what is validated on.
+    const bool limited = absl::StrContains(then.config, "\"limit_val_batches\"");
+    return absl::StrCat("the run to resume trained on other examples or another split",
+                        limited ? " (with --limit_val_batches, older versions validated on the first examples)" : "");
+  }
   if (then.data_sha256.empty() || now.data_sha256.empty() || then.data_sha256 == now.data_sha256) return "";
   return "the inputs are not the files that the run to resume had, though they hold as many examples";
 }

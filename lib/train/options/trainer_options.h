@@ -134,7 +134,7 @@ struct TrainerOptions {
   double check_cost = 64;             // only so many examples of it that Task::ExampleCost adds up to no more than
                                       // this (but one at least): the reference may be slow and need much memory
   int64_t validation_batch_size = 0;  // 0: batch_size or 256, whichever is more; results do not depend on it
-  BatchLimit limit_val_batches;       // of each validation; its first ones
+  BatchLimit limit_val_batches;       // of each validation; examples are drawn from all, the same in each
   int num_workers = 0;                // threads that make batches ahead
   int prefetch_factor = 2;            // batches ahead, per worker
   bool persistent_workers = true;     // false: threads end with each epoch

@@ -243,8 +243,8 @@ absl::Span<const Setting<TrainerOptions>> BucketSettings() {
 absl::Span<const Setting<TrainerOptions>> MonitorSettings() {
   static constexpr Setting<O> kSettings[] = {
       Setting<O>::Text("limit_val_batches", GetLimit<&O::limit_val_batches>, SetLimit<&O::limit_val_batches>,
-                       "Number (10) or share (0.1) of batches to validate on. They are the first ones; a number with "
-                       "a dot is a share.")
+                       "Number (10) or share (0.1) of batches to validate on. A number with a dot is a share. Their "
+                       "examples are a random sample, the same in each validation and for each seed.")
           .Needs("overfit_batches", UsesAllBatches)
           .RecordedIf(IsLimited<&O::limit_val_batches>)
           .RecordedAs(RecordLimit<&O::limit_val_batches>)

@@ -21,6 +21,7 @@
 #include "lib/train/files/run_directory.h"
 #include "lib/train/options/split.h"
 #include "lib/train/options/trainer_options.h"
+#include "lib/train/run_plan.h"
 #include "lib/train/tests/trainer_testing.h"
 #include "lib/train/trainer.h"
 
@@ -380,7 +381,7 @@ TEST(TrainerLimitTest, TrainsOnTheFirstBatches) {
   EXPECT_EQ(TrainNoisyToy(options, NewRunDirectory())->steps, 15);
 }
 
-TEST(TrainerLimitTest, ValidatesOnTheFirstBatches) {
+TEST(TrainerLimitTest, ValidatesOnASample) {
   TrainerOptions options = ToyOptions(1);
   double whole = 0, limited = 0;
   options.on_epoch = [&](const EpochReport& report) { whole = report.validation_loss; };
@@ -393,7 +394,9 @@ TEST(TrainerLimitTest, ValidatesOnTheFirstBatches) {
   ToyTask task(NoisyToy());
   const Split split = ToySplit(task);
   NamedTensors batch;
-  ASSERT_TRUE(task.MakeBatch(absl::MakeConstSpan(split.validation).subspan(0, 5), &batch).ok());
+  const std::vector<int64_t> sample = MakeRunPlan(split, options)->validation;
+  ASSERT_EQ(sample.size(), 5);
+  ASSERT_TRUE(task.MakeBatch(sample, &batch).ok());
   TermSums sums(2);
   std::vector<double> metrics(2);
   ASSERT_TRUE(task.Evaluate(LastCheckpoint(dir).parameters, batch, &sums, absl::MakeSpan(metrics)).ok());
