@@ -10,6 +10,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/optimizer/grouped_optimizer.h"
 #include "lib/optimizer/parameter_range.h"
@@ -23,6 +24,7 @@
 #include "lib/train/step/gradient_step.h"
 #include "lib/train/step/model_shards.h"
 #include "lib/train/step/resident_step.h"
+#include "lib/train/step/row_steps.h"
 #include "lib/train/step/torch_device_step.h"
 
 namespace rutile {
@@ -36,12 +38,16 @@ std::unique_ptr<DeviceStep> MakeDeviceStep(const EpochContext& context) {
   return MakeTorchDeviceStep(context.task, EagerOptionsOf(options));
 }
 
-// Returns null if a step needs the gradient of all parameters.
 RowGradients* RowsOf(const EpochContext& context, const DeviceStep* device) {
-  const TrainerOptions& options = context.options;
   const bool alone = context.agreement.alone() && context.shards == nullptr && device == nullptr;
-  if (!alone || options.compile_mode != CompileMode::kCompile || options.accumulate_grad_batches != 1) return nullptr;
-  return StepsRowsAlone(options.optimizer, options.groups) ? RowGradientsOf(context.task.stream()) : nullptr;
+  return alone ? RowsOfSteps(context.options, context.task) : nullptr;
+}
+
+// Says which setting makes steps that could be of a few rows those of all parameters.
+void SayIfDense(const EpochContext& context) {
+  if (!context.options.on_message || !context.agreement.writes()) return;
+  const std::string why = WhyDenseSteps(context.options, context.task);
+  if (!why.empty()) context.options.on_message(absl::StrCat("each step is over all parameters: ", why));
 }
 
 }  // namespace
@@ -53,6 +59,7 @@ BatchEpoch::BatchEpoch(const EpochContext& context)
       loss_(context.task, context.options.compile_mode, context.options.eager, &context.agreement, context.shards,
             device_.get(), RowsOf(context, device_.get())),
       optimizer_(MakeTrainingOptimizer(context.options.optimizer, context.options.groups, context.task)) {
+  SayIfDense(context);
   optimizer_->SetThreads(context.task.Threads());
   if (context.options.gradient_clip_val == 0) loss_.LeaveWeight();
 }
@@ -99,7 +106,8 @@ bool BatchEpoch::StepsEarly() {
 absl::StatusOr<bool> BatchEpoch::AddStepping(const NamedTensors& batch) {
   Checkpoint& state = context_.state;
   TermSums counts(1);  // counts suffice for the weight of a loss of one term: GradientStream
-  for (const double count : context_.task.ExampleCounts(batch)) counts.count[0] += count;
+  ASSIGN_OR_RETURN(const NamedTensors complete, context_.task.CompleteBatch(batch));
+  for (const double count : context_.task.ExampleCounts(complete)) counts.count[0] += count;
   const double weight = context_.task.CombineTerms(counts).weight[0];
   if (weight == 0 || !std::isfinite(weight)) return false;
   early_.Begin(optimizer_.get(), context_.schedule.LearningRate(state.epoch, state.step), weight, &state.parameters,

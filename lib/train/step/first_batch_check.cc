@@ -15,6 +15,7 @@
 #include "lib/task/torch/gradient_comparison.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/trace/scope.h"
+#include "lib/train/step/row_steps.h"
 
 namespace rutile {
 
@@ -46,8 +47,16 @@ absl::Status CheckExamples(Task& task, const Tensor& parameters, absl::Span<cons
   // Kernel and TorchScript are checked in the parameters' own type, whatever precision training uses: rounding to 16
   // bits would hide mistakes, and is larger than the difference if errors are small.
   if (options.compile_mode == CompileMode::kCompile) {
+    RowGradients* const rows = RowsOfSteps(options, task);
+    const AddGradients add = [&](absl::Span<Tensor> gradients, TermSums* sums) -> absl::Status {
+      if (rows == nullptr) return task.AccumulateGradients(parameters, batch, gradients, sums);
+      RowGradient gradient;
+      RETURN_IF_ERROR(rows->ComputeRows(parameters, batch, &gradient, sums));
+      AddRows(gradient, &gradients[0]);
+      return absl::OkStatus();
+    };
     task.SetMixedPrecision(false);
-    const absl::Status status = CheckAgainstReference(task, parameters, batch, tolerance);
+    const absl::Status status = CheckAgainstReference(task, add, parameters, batch, tolerance);
     task.SetMixedPrecision(true);
     return status;
   }

@@ -17,10 +17,10 @@ namespace rutile {
 absl::Span<const int64_t> ExamplesToCheck(const Task& task, absl::Span<const int64_t> examples,
                                           const TrainerOptions& options);
 
-// Returns FAILED_PRECONDITION naming term and parameter if AccumulateGradients (kScript: TorchScript) disagrees with
-// the reference on the first examples that are not left out and again on two further sets of examples, where there are
-// enough. INVALID_ARGUMENT naming an example if data or parameters make the loss not finite in all sets tried. Leaves
-// the task in epoch `epoch` and changes its Task::State.
+// Returns FAILED_PRECONDITION naming term and parameter if what the run's steps use (AccumulateGradients, ComputeRows;
+// kScript: TorchScript) disagrees with the reference on the first examples that are not left out and again on two
+// further sets of examples, where there are enough. INVALID_ARGUMENT naming an example if data or parameters make the
+// loss not finite in all sets tried. Leaves the task in epoch `epoch` and changes its Task::State.
 absl::Status CheckFirstBatch(Task& task, const Tensor& parameters, absl::Span<const int64_t> examples,
                              const TrainerOptions& options, int64_t epoch);
 
