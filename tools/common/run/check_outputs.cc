@@ -46,6 +46,10 @@ std::string WholePath(const std::string& path) {
   return error ? "" : whole.string();
 }
 
+bool IsStandardOutput(absl::string_view path) {
+  return path == "-" || path == "/dev/stdout" || path == "/dev/fd/1" || path == "/proc/self/fd/1";
+}
+
 // True if two outputs are one file, by name or through links, there already or not.
 bool IsSameOutput(const std::string& a, const std::string& b) {
   if (a.empty() || b.empty() || a == "-" || b == "-") return false;
@@ -97,7 +101,13 @@ absl::Status CheckOutputs(absl::Span<const std::pair<std::string, std::string>> 
     }
     if (!IsOutputFlag(flag)) continue;
     for (const auto& [other, value] : flags) {
-      if (other == flag || !IsOutputFlag(other) || !IsSameOutput(output, value)) continue;
+      if (other == flag || !IsOutputFlag(other)) continue;
+      if (IsStandardOutput(output) && IsStandardOutput(value)) {
+        return absl::InvalidArgumentError(absl::StrCat("--", flag, " and --", other,
+                                                       ": only one of them can be -, standard output, where their "
+                                                       "bytes would follow each other: give a file for the other"));
+      }
+      if (!IsSameOutput(output, value)) continue;
       return absl::InvalidArgumentError(absl::StrCat("--", flag, " and --", other, " both name ", output,
                                                      value == output ? "" : absl::StrCat(" (as ", value, ")"),
                                                      ": give each a name of its own"));

@@ -18,9 +18,9 @@ namespace rutile {
 bool IsOutputFlag(absl::string_view name);
 
 // Checks that no existing file that a flag would write is also read, under this name or another (a link), and that no
-// two flags write one file. `flags`: names and values; `args`: positional arguments (lib/file/input_files.h). Files
-// that the other flags read count as well; their values may be arguments of that kind, or lists separated by commas.
-// Pipes and devices are exempt. INVALID_ARGUMENT naming the flags and the file.
+// two flags write one file or both standard output. `flags`: names and values; `args`: positional arguments
+// (lib/file/input_files.h). Files that the other flags read count as well; their values may be arguments of that kind,
+// or lists separated by commas. Pipes and devices are exempt. INVALID_ARGUMENT naming the flags and the file.
 absl::Status CheckOutputs(absl::Span<const std::pair<std::string, std::string>> flags,
                           absl::Span<const std::string> args);
 

@@ -91,6 +91,14 @@ TEST_F(CheckOutputsTest, TwoOutputsOfOneName) {
   EXPECT_TRUE(CheckOutputs({{"output", "-"}, {"csv_output", ""}, {"json_output", ""}}, {}).ok());
 }
 
+TEST_F(CheckOutputsTest, OneOutputToStandardOutput) {
+  for (const char* first : {"-", "/dev/stdout", "/dev/fd/1"}) {
+    EXPECT_THAT(Message({{"output_model", first}, {"output_triples", "-"}}, {}),
+                AllOf(HasSubstr("--output_model and --output_triples"), HasSubstr("only one of them can be -")));
+  }
+  EXPECT_EQ(Message({{"output_model", "-"}, {"output_triples", "./-"}, {"other", "-"}}, {}), "");
+}
+
 TEST_F(CheckOutputsTest, TwoOutputsOfOneFile) {
   const std::string directory = ::testing::TempDir() + "/one", link = ::testing::TempDir() + "/another";
   ASSERT_EQ(::mkdir(directory.c_str(), 0700), 0);

@@ -62,14 +62,6 @@ absl::StatusOr<OutputFlags> OutputFlagsFromFlags(const TracinFlags& flags) {
   if (outputs.output.empty() && outputs.csv_output.empty() && outputs.json_output.empty()) {
     RETURN_IF_ERROR(RefuseFlags("without an output file", {"skip_existing"}));
   }
-  int to_standard_output = 0;
-  for (const std::string& path : {outputs.output, outputs.csv_output, outputs.json_output}) {
-    to_standard_output += path == "-" ? 1 : 0;
-  }
-  if (to_standard_output > 1) {
-    return absl::InvalidArgumentError(
-        "--output, --csv_output and --json_output: only one of them can be -, standard output");
-  }
   if (outputs.per_triple && outputs.json_output == "-") {
     return absl::InvalidArgumentError(
         "--json_output=-: expected a file with --output_per_triple, whose files are beside it");
