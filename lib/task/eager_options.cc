@@ -1,18 +1,13 @@
 #include "lib/task/eager_options.h"
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "lib/base/status_macros.h"
+#include "lib/task/device_name.h"
 
 namespace rutile {
 
 absl::Status CheckEagerOptions(const EagerOptions& options) {
-  absl::string_view number = options.device;
-  int index = 0;
-  if (!options.on_cpu() && options.device != "cuda" &&
-      !(absl::ConsumePrefix(&number, "cuda:") && absl::SimpleAtoi(number, &index) && index >= 0)) {
-    return absl::InvalidArgumentError(absl::StrCat("device is \"", options.device, "\", expected cpu, cuda or cuda:N"));
-  }
+  RETURN_IF_ERROR(ParseDeviceName(options.device).status());
   if (!IsMixed(options.precision) && options.precision != Precision::kAuto) {
     return absl::InvalidArgumentError(absl::StrCat("precision ", kPrecisionNames.Name(options.precision),
                                                    " is that of the parameters: expected auto, bf16-mixed or "

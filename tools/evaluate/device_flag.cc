@@ -4,11 +4,9 @@
 
 #include <string>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "lib/ranking/gpu/cuda_counting_device.h"
+#include "lib/task/device_name.h"
 #include "tools/common/run/flag_domain.h"
 
 DEFINE_string(
@@ -23,16 +21,13 @@ const bool for_embeddings = FlagsAreFor(FlagDomain::kEmbeddings, __FILE__);
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CountingDevice>> DeviceFromFlag() {
-  if (FLAGS_device == "cpu") return nullptr;
-  int number = 0;
-  absl::string_view rest = FLAGS_device;
-  const bool cuda = absl::ConsumePrefix(&rest, "cuda");
-  if (!cuda ||
-      (!rest.empty() && !(absl::ConsumePrefix(&rest, ":") && absl::SimpleAtoi(rest, &number) && number >= 0))) {
-    return absl::InvalidArgumentError(absl::StrCat("--device=", FLAGS_device, ": expected cpu, cuda or cuda:N"));
+  const absl::StatusOr<DeviceName> name = ParseDeviceName(FLAGS_device);
+  if (!name.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--device=", FLAGS_device, ": ", name.status().message()));
   }
+  if (!name->is_cuda) return nullptr;
   std::string error;
-  std::unique_ptr<CountingDevice> device = MakeCudaCountingDevice(number, &error);
+  std::unique_ptr<CountingDevice> device = MakeCudaCountingDevice(name->number.value_or(0), &error);
   if (device == nullptr) return absl::UnavailableError(absl::StrCat("--device=", FLAGS_device, ": ", error));
   return device;
 }

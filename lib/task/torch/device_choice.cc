@@ -3,9 +3,9 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/numbers.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "lib/task/device_name.h"
 #include "lib/task/precision.h"
 #include "lib/task/torch/torch_facts.h"
 
@@ -13,8 +13,8 @@ namespace rutile {
 namespace {
 
 bool IsThere(absl::string_view device, const TorchFacts& facts) {
-  int index = -1;
-  return !absl::ConsumePrefix(&device, "cuda:") || !absl::SimpleAtoi(device, &index) || index < facts.num_cuda_devices;
+  const absl::StatusOr<DeviceName> name = ParseDeviceName(device);
+  return !name.ok() || name->number.value_or(-1) < facts.num_cuda_devices;
 }
 
 }  // namespace

@@ -4,11 +4,9 @@
 #include <dlfcn.h>
 #include <torch/version.h>
 
-#include <algorithm>
-
-#include "absl/strings/numbers.h"
-#include "absl/strings/strip.h"
+#include "absl/status/statusor.h"
 #include "lib/machine/cpu_bf16.h"
+#include "lib/task/device_name.h"
 
 namespace torch::jit {
 bool canFuseOnCPU();  // exported, but Debian does not ship its header
@@ -17,11 +15,10 @@ bool canFuseOnCPU();  // exported, but Debian does not ship its header
 namespace rutile {
 namespace {
 
-// -1: "cuda", whichever is current.
+// 0 for "cuda".
 int DeviceIndex(absl::string_view device) {
-  int index = -1;
-  if (absl::ConsumePrefix(&device, "cuda:") && !absl::SimpleAtoi(device, &index)) return -1;
-  return index;
+  const absl::StatusOr<DeviceName> name = ParseDeviceName(device);
+  return name.ok() ? name->number.value_or(0) : 0;
 }
 
 }  // namespace
@@ -45,7 +42,7 @@ bool CudaHasBf16(absl::string_view device) {
   const auto get = reinterpret_cast<GetAttribute>(dlsym(RTLD_DEFAULT, "cudaDeviceGetAttribute"));
   constexpr int kComputeCapabilityMajor = 75;
   int major = 0;
-  return get != nullptr && get(&major, kComputeCapabilityMajor, std::max(0, DeviceIndex(device))) == 0 && major >= 8;
+  return get != nullptr && get(&major, kComputeCapabilityMajor, DeviceIndex(device)) == 0 && major >= 8;
 }
 
 std::string CudaBusId(absl::string_view device) {
@@ -53,7 +50,7 @@ std::string CudaBusId(absl::string_view device) {
   using GetBusId = int (*)(char* id, int length, int device);
   const auto get = reinterpret_cast<GetBusId>(dlsym(RTLD_DEFAULT, "cudaDeviceGetPCIBusId"));
   char id[32] = "";
-  return get != nullptr && get(id, sizeof(id), std::max(0, DeviceIndex(device))) == 0 ? id : "";
+  return get != nullptr && get(id, sizeof(id), DeviceIndex(device)) == 0 ? id : "";
 }
 
 }  // namespace rutile

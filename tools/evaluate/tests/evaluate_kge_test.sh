@@ -150,7 +150,7 @@ succeeds $evaluate --queries=one-question.tsv --top_k=3 $both g.safetensors
 [ "$(wc -l < stdout)" = 4 ] || fail "answers of two models: $(cat stdout)"
 expect_error 1 'min_mrr has no effect with --shard' \
   $evaluate --shard=1/2 --min_mrr=0.1 --output_dir=x m.safetensors g.safetensors
-expect_error 1 'device=gpu: expected cpu, cuda or cuda:N' $evaluate --device=gpu m.safetensors g.safetensors
+expect_error 1 'device=gpu: .*expected cpu, cuda or cuda:N' $evaluate --device=gpu m.safetensors g.safetensors
 expect_error 1 'device=cuda:99: ' $evaluate --device=cuda:99 m.safetensors g.safetensors
 expect_error 1 'shard has no effect with --queries' \
   $evaluate --shard=1/2 --queries=all.txt --output_dir=x m.safetensors g.safetensors

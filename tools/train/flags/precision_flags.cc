@@ -8,15 +8,14 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
 #include "lib/distributed/rank_settings.h"
 #include "lib/machine/amx_permission.h"
 #include "lib/potential/gpu/force_step.h"
 #include "lib/profile/session.h"
+#include "lib/task/device_name.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/eager_settings.h"
 #include "lib/task/precision.h"
@@ -168,14 +167,12 @@ absl::StatusOr<int> KernelGpuFromFlags(const TrainerOptions& options, bool round
   EagerOptions eager;
   eager.device = FlagValue("device");
   RETURN_IF_ERROR(CheckEagerOptions(eager));
+  ASSIGN_OR_RETURN(const DeviceName device, ParseDeviceName(eager.device));
   ASSIGN_OR_RETURN(const std::string beyond, FlagBeyondKernels(/*on_gpu=*/true, rounds));
   // What else the kernels lack, SetEagerFromFlags leaves to LibTorch or refuses.
   if (!beyond.empty() || !HasCudaForceStep()) return -1;
-  int gpu = 0;
-  const absl::string_view number = absl::StripPrefix(eager.device, "cuda:");
-  if (number != eager.device) {
-    (void)absl::SimpleAtoi(number, &gpu);  // CheckEagerOptions has seen the number
-  } else {
+  int gpu = device.number.value_or(0);
+  if (!device.number.has_value()) {
     ASSIGN_OR_RETURN(const std::optional<RankSettings> settings, RankFromEnvironment(std::getenv));
     if (settings.has_value()) gpu = settings->local_rank % std::max(1, NumCudaGpus());
   }
