@@ -224,7 +224,7 @@ void KgeExamples::FillBatch(absl::Span<const int64_t> examples, int64_t epoch, N
   FillLists(batch, "target_offset", "target", size, [&](int64_t b) {
     const Query query = At(examples[b]);
     if (query.tail < 0) return Positives(examples[b], &own);
-    own.assign(1, query.tail);
+    own.assign(IsFalse(examples[b]) ? 0 : 1, query.tail);
     return absl::MakeConstSpan(own);
   });
   FillLists(batch, "known_offset", "known", size, [&](int64_t b) { return Known(examples[b]); });

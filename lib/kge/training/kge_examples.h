@@ -73,9 +73,9 @@ class KgeExamples {
   // positive i32, with weights or known-false triples also positive_weight f64 and is_false u8 [B], epoch i64 [1],
   // number i64 [1] (of the batch in its epoch). With options.negatives_per_batch, batches of training also have
   // negative i32 and negative_log_weight f64 (negative_samples.h), which do not depend on the examples. For an
-  // evaluation, epoch is -1 and there are also target_offset i64 [B
-  // + 1] and target i32 (entities to rank), known_offset i64 [B + 1] and known i32 (entities to filter). Memory is
-  // reused if it is large enough.
+  // evaluation, epoch is -1 and there are also target_offset i64 [B + 1] and target i32 (entities to rank; none for a
+  // known-false triple), known_offset i64 [B + 1] and known i32 (entities to filter). Memory is reused if it is large
+  // enough.
   void FillBatch(absl::Span<const int64_t> examples, int64_t epoch, NamedTensors* batch, int64_t number = 0) const;
 
  private:

@@ -8,7 +8,8 @@
 //   1-of-N, 1vsAll        c = w, the triple's weight; l as without weights
 //   KvsAll, m tails       c = mean of w; l has the labels y_t = w_t / sum w in place of 1 / m
 //   1vsAll, grouped       c = sum of w; l has the same labels
-//   1-N                   c = 1; in l = 1/N sum_k of cross-entropies, that of a true tail t is multiplied by w_t
+//   1-N                   c = 1, or 0 if no tail has a weight above 0; in l = 1/N sum_k of cross-entropies, that of a
+//                         true tail t is multiplied by w_t
 //   a known-false triple  c = w lambda, lambda = options.negative_weight; with p the softmax of its tail among all
 //                         entities, or sigma(s) its sigmoid,
 //                           l = -log(1 - p)            losses over a softmax (unlikelihood: Welleck et al., ICLR 2020,
@@ -22,11 +23,13 @@
 //
 // So weights of 1 change nothing, in any bit. With the losses of single triples, and with group_queries, a weight of 2
 // is a triple that is there twice; with KvsAll this holds of the labels, and the key counts (m + 1) / m for it. A
-// weight of 0 takes the triple out of the sums: with 1-N it counts neither as true nor as false.
+// weight of 0 takes the triple out of the sums: with 1-N it counts neither as true nor as false, and a key of which no
+// triple is left says nothing of other entities either.
 
 #ifndef RUTILE_LIB_KGE_TRAINING_SCORES_QUERY_WEIGHTS_H_
 #define RUTILE_LIB_KGE_TRAINING_SCORES_QUERY_WEIGHTS_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "lib/kge/layers/kge_batch.h"
@@ -49,10 +52,19 @@ inline bool WeighsTermsAlone(const KgeOptions& options, const KgeBatch& batch, i
   return options.loss == KgeLoss::kOneToN && !batch.IsFalse(query);
 }
 
+// True if a tail of the query has a weight above 0, or the query has no tails.
+inline bool HasWeight(const KgeBatch& batch, int64_t query) {
+  const int64_t begin = batch.positive_offset[query], end = batch.positive_offset[query + 1];
+  if (batch.positive_weight.empty() || begin == end) return true;
+  const auto weights = batch.positive_weight.subspan(begin, end - begin);
+  return std::any_of(weights.begin(), weights.end(), [](double weight) { return weight > 0; });
+}
+
 // Returns c above, what the query's loss is multiplied by and what it counts in the mean.
 inline double QueryCount(const KgeOptions& options, const KgeBatch& batch, int64_t query) {
   const double count = QueryWeight(options, batch.positive_offset[query + 1] - batch.positive_offset[query]);
-  return WeighsTermsAlone(options, batch, query) ? count : count * MeanWeight(batch, query);
+  if (!WeighsTermsAlone(options, batch, query)) return count * MeanWeight(batch, query);
+  return HasWeight(batch, query) ? count : 0;
 }
 
 // Returns what the label, or with 1-N the term, of the query's tails is multiplied by for each unit of their weights.

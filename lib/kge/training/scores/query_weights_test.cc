@@ -271,6 +271,46 @@ TEST(QueryWeightsTest, AWeightOfZeroIsATripleThatIsNotThere) {
   }
 }
 
+// 1-N: a key without weight is left out of training, and counts for nothing where it is asked of, as in a validation.
+TEST(QueryWeightsTest, AKeyWithoutWeightCountsForNothing) {
+  KnowledgeGraph graph = Ring();
+  graph.train_weights.assign(graph.train.size(), 1);
+  graph.train_weights[5] = 0;  // the only tail of its key, and of the key of its inverse
+  const auto task = MakeTask(graph, Options(KgeModel::kComplEx, KgeLoss::kOneToN));
+  std::vector<int64_t> all(task->examples().num_train());
+  std::iota(all.begin(), all.end(), int64_t{0});
+  const std::vector<int64_t> learned = task->examples().TrainExamples();
+  ASSERT_EQ(learned.size() + 2, all.size());
+  const Outcome whole = RunBatch(*task, all), left = RunBatch(*task, learned);
+  EXPECT_EQ(whole.count, left.count);
+  EXPECT_NEAR(whole.sum, left.sum, 1e-13 * left.sum);
+  ExpectNear(whole.gradient, left.gradient, 1e-12);
+}
+
+// Under --overfit_batches what trains validates, known-false triples, too: they have a loss, and no rank as an answer.
+TEST(QueryWeightsTest, FalseTriplesAreNotRanked) {
+  for (const KgeLoss loss : kLosses) {
+    const auto task = MakeTask(Weighted(), Options(KgeModel::kComplEx, loss));
+    const Tensor parameters = task->InitialParameters(1);
+    std::vector<int64_t> examples = task->examples().TrainExamples(), true_ones;
+    for (const int64_t i : examples) {
+      if (!task->examples().IsFalse(i)) true_ones.push_back(i);
+    }
+    ASSERT_LT(true_ones.size(), examples.size());
+    const NamedTensors batch = BatchOf(*task, examples, /*training=*/false);
+    const NamedTensors without = BatchOf(*task, true_ones, /*training=*/false);
+    TermSums sums(1), of_true(1), eager(1);
+    std::vector<double> metrics(task->num_metric_sums()), metrics_of_true(metrics), eager_metrics(metrics);
+    ASSERT_TRUE(task->Evaluate(parameters, batch, &sums, absl::MakeSpan(metrics)).ok());
+    ASSERT_TRUE(task->Evaluate(parameters, without, &of_true, absl::MakeSpan(metrics_of_true)).ok());
+    EXPECT_EQ(metrics, metrics_of_true);
+    EXPECT_GT(sums.count[0], of_true.count[0]);
+    ASSERT_TRUE(EagerEvaluation(*task, parameters, "cpu").Add(batch, &eager, absl::MakeSpan(eager_metrics)).ok());
+    EXPECT_EQ(eager_metrics, metrics);
+    EXPECT_EQ(eager.count, sums.count);
+  }
+}
+
 // KvsAll, whose labels are normalized: equal weights of a key leave its loss as it is and weigh it among others.
 TEST(QueryWeightsTest, EqualWeightsOfAKeyWeighTheKey) {
   const KgeOptions options = Options(KgeModel::kDistMult, KgeLoss::kKvsAll);
