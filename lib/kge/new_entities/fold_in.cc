@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
 #include "lib/graph/known_tails.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/new_entities/minimize.h"
@@ -41,7 +42,7 @@ absl::StatusOr<FoldedRows> FoldIn(const TrainedKge& model, const NewTriples& add
   }
   ThreadPool pool(num_threads);
   const std::unique_ptr<RowQueries> queries = MakeRowQueries(model.shape, model.parameters, &pool);
-  const RowPrior prior(model.shape, model.parameters, &pool);
+  ASSIGN_OR_RETURN(const RowPrior prior, RowPrior::Create(model.shape, model.parameters, &pool));
   TableLoss table(model.shape, model.parameters, &pool);
   const KgeScorer scorer = MakeScorer(model.shape, model.parameters, num_threads);
   // The known part of the training triples; the new triples name entities that have no row yet.

@@ -31,7 +31,7 @@ struct Fixture {
       : model(SmallModel(kind, loss, 9, 2, DType::kF64, variant)),
         scorer(MakeScorer(model.shape, model.parameters, 1)),
         known(KnownTails::Build({kTrain}, 2, true)),
-        prior(model.shape, model.parameters, &pool),
+        prior(RowPrior::Create(model.shape, model.parameters, &pool).value()),
         queries(MakeRowQueries(model.shape, model.parameters, &pool)),
         table(model.shape, model.parameters, &pool),
         others(model.shape, known, scorer, &table, &pool),

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lib/base/logging.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "lib/matrix/cholesky.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/matrix_products.h"
@@ -50,22 +51,29 @@ void Fit(const KgeShape& shape, absl::Span<const T> parameters, ThreadPool* pool
 
 }  // namespace
 
-RowPrior::RowPrior(const KgeShape& shape, const Tensor& parameters, ThreadPool* pool)
-    : mean_(shape.dim() + (shape.offsets().entity_bias >= 0 ? 1 : 0), 0.0), factor_(mean_.size() * mean_.size(), 0.0) {
+absl::StatusOr<RowPrior> RowPrior::Create(const KgeShape& shape, const Tensor& parameters, ThreadPool* pool) {
+  RowPrior prior;
+  const int64_t n = shape.dim() + (shape.offsets().entity_bias >= 0 ? 1 : 0);
+  prior.mean_.assign(n, 0.0);
+  prior.factor_.assign(n * n, 0.0);
+  std::vector<double>& factor = prior.factor_;
   if (parameters.dtype() == DType::kF64) {
-    Fit<double>(shape, parameters.values<double>(), pool, &mean_, &factor_);
+    Fit<double>(shape, parameters.values<double>(), pool, &prior.mean_, &factor);
   } else {
-    Fit<float>(shape, parameters.values<float>(), pool, &mean_, &factor_);
+    Fit<float>(shape, parameters.values<float>(), pool, &prior.mean_, &factor);
   }
-  const int64_t n = size();
   double trace = 0;
-  for (int64_t k = 0; k < n; ++k) trace += factor_[k * n + k];
+  for (int64_t k = 0; k < n; ++k) trace += factor[k * n + k];
   const double share = static_cast<double>(n) / static_cast<double>(n + shape.num_entities);
-  for (double& x : factor_) x *= 1 - share;
+  for (double& x : factor) x *= 1 - share;
   // Rows that are all equal have no spread; a tiny one keeps the factor defined, and the row at the mean.
   const double added = std::max(share * trace / static_cast<double>(n), 1e-20);
-  for (int64_t k = 0; k < n; ++k) factor_[k * n + k] += added;
-  CHECK(FactorCholesky(n, factor_.data(), pool)) << "the covariance of rows is not positive definite";
+  for (int64_t k = 0; k < n; ++k) factor[k * n + k] += added;
+  if (!FactorCholesky(n, factor.data(), pool)) {
+    return absl::InvalidArgumentError(absl::StrCat("embeddings of entities whose variances add up to ", trace,
+                                                   ": new rows cannot be drawn from them; is the model trained?"));
+  }
+  return prior;
 }
 
 std::vector<double> RowPrior::FromStandard(absl::Span<const double> z) const {

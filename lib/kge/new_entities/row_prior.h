@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lib/kge/model/kge_shape.h"
 #include "lib/machine/parallel_for.h"
@@ -19,7 +20,8 @@ namespace rutile {
 class RowPrior {
  public:
   // parameters: flat, of `shape`. All numbers are computed in fp64, with the same bits for any number of threads.
-  RowPrior(const KgeShape& shape, const Tensor& parameters, ThreadPool* pool);
+  // INVALID_ARGUMENT if the covariance has no factor: embeddings so large that squares of them are not finite.
+  static absl::StatusOr<RowPrior> Create(const KgeShape& shape, const Tensor& parameters, ThreadPool* pool);
 
   int64_t size() const { return static_cast<int64_t>(mean_.size()); }  // D
   absl::Span<const double> mean() const { return mean_; }
@@ -29,6 +31,8 @@ class RowPrior {
   std::vector<double> ToStandard(absl::Span<const double> gradient) const;
 
  private:
+  RowPrior() = default;
+
   std::vector<double> mean_;    // [D]
   std::vector<double> factor_;  // L [D, D]; what is above the diagonal is not read
 };

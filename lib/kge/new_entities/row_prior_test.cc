@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "gtest/gtest.h"
 #include "lib/kge/new_entities/new_entities_testing.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -26,7 +28,7 @@ TEST(RowPriorTest, MeanAndShrunkCovarianceByPlainSums) {
     for (const int64_t num : {5, 1500}) {                                // fewer rows than numbers; two blocks
       const TrainedKge model = SmallModel(kind, KgeLoss::kOneVsAll, num, 2);
       ThreadPool pool(1);
-      const RowPrior prior(model.shape, model.parameters, &pool);
+      const RowPrior prior = RowPrior::Create(model.shape, model.parameters, &pool).value();
       const int64_t dim = model.shape.dim(), size = prior.size();
       ASSERT_EQ(size, kind == KgeModel::kConvE ? dim + 1 : dim);
       const absl::Span<const double> p = model.parameters.values<double>();
@@ -64,7 +66,8 @@ TEST(RowPriorTest, MeanAndShrunkCovarianceByPlainSums) {
 TEST(RowPriorTest, ToStandardIsTheAdjointAndThreadsGiveEqualBits) {
   const TrainedKge model = SmallModel(KgeModel::kComplEx, KgeLoss::kOneVsAll, 40, 2, DType::kF32);
   ThreadPool one(1), two(2);
-  const RowPrior prior(model.shape, model.parameters, &one), again(model.shape, model.parameters, &two);
+  const RowPrior prior = RowPrior::Create(model.shape, model.parameters, &one).value();
+  const RowPrior again = RowPrior::Create(model.shape, model.parameters, &two).value();
   RandomStream random(1, "test");
   std::vector<double> z(prior.size()), g(prior.size());
   for (double& x : z) x = random.Normal();
@@ -83,8 +86,16 @@ TEST(RowPriorTest, RowsThatAreAllEqualStay) {
   TrainedKge model = SmallModel(KgeModel::kDistMult, KgeLoss::kOneVsAll, 20, 1);
   for (double& x : model.parameters.mutable_values<double>()) x = 0.25;
   ThreadPool pool(1);
-  const RowPrior prior(model.shape, model.parameters, &pool);
+  const RowPrior prior = RowPrior::Create(model.shape, model.parameters, &pool).value();
   for (const double x : prior.FromStandard(std::vector<double>(12, 1.0))) EXPECT_NEAR(x, 0.25, 1e-6);
+}
+
+TEST(RowPriorTest, RowsWithoutAFiniteCovarianceAreRefused) {
+  TrainedKge model = SmallModel(KgeModel::kDistMult, KgeLoss::kOneVsAll, 20, 1);
+  for (double& x : model.parameters.mutable_values<double>()) x *= 1e200;
+  ThreadPool pool(1);
+  EXPECT_THAT(RowPrior::Create(model.shape, model.parameters, &pool).status(),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"embeddings", "variances", "inf"}));
 }
 
 }  // namespace
