@@ -165,7 +165,7 @@ bool SameFrame(const ModelFrame& a, const ModelFrame& b, bool nearly) {
   if (a.text != b.text || a.tensors.size() != b.tensors.size()) return false;
   for (const auto& [name, tensor] : a.tensors) {
     const Tensor* const other = b.tensors.Find(name);
-    if (other == nullptr || tensor.shape() != other->shape()) return false;
+    if (other == nullptr || tensor.dtype() != other->dtype() || tensor.shape() != other->shape()) return false;
     const std::vector<double> then = tensor.ToDoubles(), now = other->ToDoubles();
     double largest = 0;
     for (const double value : then) largest = std::max(largest, std::abs(value));

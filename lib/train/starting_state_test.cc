@@ -138,6 +138,7 @@ class FramedToy : public ToyTask, public FramedModel {
   }
   bool FrameDependsOn(absl::string_view option) const override { return option == "filter"; }
   absl::Status CarryOver(const ModelFrame& then, Tensor* parameters) const override {
+    if (then.tensors.At("scale").dtype() != DType::kF64) return absl::InvalidArgumentError("no scale of type F64");
     const double before = then.tensors.At("scale").ToDoubles()[0];
     if (before < 0) return absl::InvalidArgumentError("a negative scale");
     if (before == 0) return absl::FailedPreconditionError("no scale");
@@ -260,6 +261,12 @@ TEST_F(FramedStateTest, WhatCannotBeCarriedOverIsRefused) {
   before_ = NewState(FramedToy(-1), Plan());
   EXPECT_THAT(GoOn().status(),
               ErrorNames(absl::StatusCode::kFailedPrecondition, {"another filter", "a negative scale"}));
+  // A damaged file may hold scales of a type that is no number here.
+  before_ = WithParameters(2);
+  before_.frame.tensors.Set("scale", Tensor::Zeros(DType::kF16, {}));
+  EXPECT_THAT(GoOn().status(),
+              ErrorNames(absl::StatusCode::kFailedPrecondition, {"another filter", "no scale of type F64"}));
+  before_ = NewState(FramedToy(-1), Plan());
   // Whoever would be refused with --override is not sent there, nor to --init_from where that is refused, too.
   options_.overrides.clear();
   EXPECT_THAT(GoOn().status(),
