@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "lib/task/row_gradients.h"
+#include "lib/task/gradients/row_gradients.h"
 #include "lib/task/task.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/train/options/trainer_options.h"

@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "lib/distributed/thread_communicator.h"
 #include "lib/optimizer/optimizer_options.h"
-#include "lib/task/gradient_stream.h"
+#include "lib/task/gradients/gradient_stream.h"
 #include "lib/testing/error_names.h"
 #include "lib/testing/toy_task.h"
 #include "lib/train/step/first_batch_check.h"
