@@ -92,15 +92,29 @@ absl::StatusOr<Split> DrawSplit(const AtomicData& data, const SplitFiles& files,
   return SplitExamples(data.num_structures(), options);
 }
 
+// A run that lacks this record of its options drew shares of named structures, too, and goes on with them.
+constexpr char kSharesOf[] = "shares_of";
+constexpr char kUnnamed[] = "unnamed structures";
+
+bool DrawsBesideNamed(const SplitOptions& options) {
+  const bool names_validation = options.validation_examples.has_value() || !options.validation_mask.empty();
+  const bool names_test = options.test_examples.has_value() || !options.test_mask.empty();
+  return (names_test && !names_validation && options.validation_fraction > 0) ||
+         (names_validation && !names_test && options.test_fraction > 0);
+}
+
 absl::StatusOr<Split> MakeSplit(const AtomicData& data, const SplitFiles& files, const IsolatedAtoms& isolated,
-                                const TrainerOptions& trainer, const Member& member) {
+                                const std::optional<CheckpointSummary>& resumed, const Member& member,
+                                TrainerOptions* trainer) {
   const SplitLookup lookup = {data.num_structures(),
                               [&](absl::string_view key, absl::string_view glob) { return data.Matches(key, glob); },
                               [&](const std::string& path) { return ReadListed(path, data); },
                               [&](absl::Span<const std::string> paths) { return PlacesOfFiles(data, paths); }};
-  ASSIGN_OR_RETURN(const SplitOptions options, SplitOptionsFromFlags(files, lookup));
+  const bool is_earlier = resumed.has_value() && resumed->task.count(kSharesOf) == 0;
+  ASSIGN_OR_RETURN(const SplitOptions options, SplitOptionsFromFlags(files, lookup, is_earlier));
+  if (!is_earlier && (resumed.has_value() || DrawsBesideNamed(options))) trainer->config[kSharesOf] = kUnnamed;
   RETURN_IF_ERROR(CheckListsApart(data, options));
-  ASSIGN_OR_RETURN(Split split, DrawSplit(data, files, options, trainer, member));
+  ASSIGN_OR_RETURN(Split split, DrawSplit(data, files, options, *trainer, member));
   if (!isolated.left_out.empty()) {
     for (std::vector<int64_t>* set : {&split.train, &split.validation, &split.test}) {
       const auto end = std::remove_if(set->begin(), set->end(), [&](int64_t s) { return isolated.left_out[s]; });
@@ -236,7 +250,7 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   ASSIGN_OR_RETURN(task_options.precision, PrecisionFromFlags(data64, factors, options));
   ASSIGN_OR_RETURN(const IsolatedAtoms isolated,
                    IsolatedAtomsFromFlags(data, HeldOut(data, files), &task_options.atomic_energies));
-  ASSIGN_OR_RETURN(Split split, MakeSplit(data, files, isolated, options, members[0]));
+  ASSIGN_OR_RETURN(Split split, MakeSplit(data, files, isolated, resumed, members[0], &options));
   if (HasForcesToLearn(data, split) && LearnForces(preset, &task_options.loss)) {
     messages.push_back(absl::StrCat("forces are learned, too: --force_weight=", task_options.loss.force_weight,
                                     "; for energies alone give --force_weight=0"));

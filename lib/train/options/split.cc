@@ -98,13 +98,13 @@ absl::StatusOr<Split> SplitExamples(int64_t num_examples, const SplitOptions& op
   RETURN_IF_ERROR(AssignNamed(options.test_examples, options.test_mask, kTest, &parts));
   RETURN_IF_ERROR(AssignNamed(options.validation_examples, options.validation_mask, kValidation, &parts));
 
-  const int64_t all = options.shares_of.value_or(num_examples);
+  std::vector<bool> is_open(num_examples);
+  for (int64_t i = 0; i < num_examples; ++i) is_open[i] = parts[i] == kTrain;
+  const int64_t all = options.shares_of.value_or(std::count(is_open.begin(), is_open.end(), true));
   ASSIGN_OR_RETURN(int64_t num_test, NumDrawn(options.test_fraction, all, "test_fraction"));
   ASSIGN_OR_RETURN(int64_t num_validation, NumDrawn(options.validation_fraction, all, "validation_fraction"));
   if (options.test_examples.has_value() || !options.test_mask.empty()) num_test = 0;
   if (options.validation_examples.has_value() || !options.validation_mask.empty()) num_validation = 0;
-  std::vector<bool> is_open(num_examples);
-  for (int64_t i = 0; i < num_examples; ++i) is_open[i] = parts[i] == kTrain;
   return Draw(num_test, num_validation, options.seed, is_open, std::move(parts));
 }
 
@@ -114,6 +114,7 @@ absl::StatusOr<Split> ExtendSplit(int64_t num_examples, const Split& kept, const
   RETURN_IF_ERROR(AssignNamed(options.validation_examples, {}, kValidation, &parts));
   std::vector<bool> is_open(num_examples);
   for (int64_t i = 0; i < num_examples; ++i) is_open[i] = parts[i] == kTrain;
+  const int64_t all = options.shares_of.value_or(std::count(is_open.begin(), is_open.end(), true));
   const bool names_validation = options.validation_examples.has_value(), names_test = options.test_examples.has_value();
   int64_t kept_validation = 0, kept_test = 0;
   for (const int64_t example : kept.train) is_open[example] = false;
@@ -125,7 +126,6 @@ absl::StatusOr<Split> ExtendSplit(int64_t num_examples, const Split& kept, const
     if (is_open[example] && !names_test) parts[example] = kTest, ++kept_test;
     is_open[example] = false;
   }
-  const int64_t all = options.shares_of.value_or(num_examples);
   ASSIGN_OR_RETURN(const int64_t num_test, NumDrawn(options.test_fraction, all, "test_fraction"));
   ASSIGN_OR_RETURN(const int64_t num_validation, NumDrawn(options.validation_fraction, all, "validation_fraction"));
   return Draw(names_test ? 0 : std::max<int64_t>(0, num_test - kept_test),

@@ -30,10 +30,10 @@ struct Split {
 // named explicitly.
 struct SplitOptions {
   uint64_t seed = 0;
-  // Shares of all n examples, rounded to the nearest number; a share above 0 draws at least one.
+  // Shares of the examples that no set below names, rounded to the nearest number; a share above 0 draws at least one.
   double validation_fraction = 0.1;
   double test_fraction = 0;
-  std::optional<int64_t> shares_of;  // shares of so many, where not all are there to be drawn
+  std::optional<int64_t> shares_of;  // shares of so many instead, as earlier versions drew
   // Indices of examples, from 0.
   std::optional<std::vector<int64_t>> validation_examples;
   std::optional<std::vector<int64_t>> test_examples;
@@ -47,7 +47,7 @@ struct SplitOptions {
 absl::StatusOr<Split> SplitExamples(int64_t num_examples, const SplitOptions& options);
 
 // Splits n examples of which those of `kept` (disjoint, within 0 .. n-1) stay in their sets. The others are drawn as by
-// SplitExamples, until the test and the validation set have their shares of all n; the remainder trains. Where examples
+// SplitExamples, until the test and the validation set have their shares; the remainder trains. Where examples
 // of a set are named, they are the set: they leave their sets of `kept`, and the set's other examples train. Nothing
 // may be masked. INVALID_ARGUMENT: as SplitExamples.
 absl::StatusOr<Split> ExtendSplit(int64_t num_examples, const Split& kept, const SplitOptions& options);

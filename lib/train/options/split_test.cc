@@ -140,7 +140,6 @@ TEST(ExtendSplitTest, NamedExamplesAreTheSet) {
   options.validation_examples = {7, 0};
   options.validation_fraction = 0.5;  // not drawn: the set is named
   options.test_fraction = 0.5;
-  options.shares_of = 6;
   const Split split = ExtendSplit(8, {{0, 1, 2}, {3}, {4, 7}}, options).value();
   EXPECT_THAT(split.validation, ElementsAre(0, 7));
   EXPECT_EQ(split.test.size(), 3u);  // of 6: one is kept, the others are drawn from 5 and 6
@@ -151,13 +150,19 @@ TEST(ExtendSplitTest, NamedExamplesAreTheSet) {
   EXPECT_THAT(std::string(both.status().message()), HasSubstr("example 7 is named for the test set"));
 }
 
-TEST(SplitTest, SharesMayBeOfFewerExamples) {
+TEST(SplitTest, SharesAreOfWhatNoSetNames) {
   SplitOptions options;
   options.validation_examples = {10, 11, 12, 13, 14};
   options.test_fraction = 0.2;
-  EXPECT_EQ(SplitExamples(15, options)->test.size(), 3u);
-  options.shares_of = 10;
   EXPECT_EQ(SplitExamples(15, options)->test.size(), 2u);
+  options.shares_of = 15;
+  EXPECT_EQ(SplitExamples(15, options)->test.size(), 3u);
+
+  SplitOptions masked;
+  masked.test_mask.assign(30, false);
+  for (int64_t i = 0; i < 20; ++i) masked.test_mask[i] = true;
+  masked.validation_fraction = 0.3;
+  EXPECT_EQ(SplitExamples(30, masked)->validation.size(), 3u);
 }
 
 }  // namespace

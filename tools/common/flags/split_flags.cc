@@ -15,10 +15,14 @@
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 
-DEFINE_double(validation_fraction, 0.1,
-              "Share of the examples used to choose the best model. They are drawn at random.");
-DEFINE_double(test_fraction, 0,
-              "Share of the examples held out for testing. They are drawn at random, and training never sees them.");
+DEFINE_double(
+    validation_fraction, 0.1,
+    "Share of the examples used to choose the best model, of those that no flag names for the test. They are drawn "
+    "at random.");
+DEFINE_double(
+    test_fraction, 0,
+    "Share of the examples held out for testing, of those that no flag names for validation. They are drawn at "
+    "random, and training never sees them.");
 DEFINE_int64(split_seed, 0, "Random seed for drawing validation and test examples. It is independent of --seed.");
 DEFINE_string(validation_data, "",
               "Files of validation examples, with commas between, of the kind of the data to train on: files, "
@@ -72,7 +76,8 @@ absl::StatusOr<SplitFiles> SplitFilesFromFlags(absl::Span<const std::string> inp
   return files;
 }
 
-absl::StatusOr<SplitOptions> SplitOptionsFromFlags(const SplitFiles& files, const SplitLookup& lookup) {
+absl::StatusOr<SplitOptions> SplitOptionsFromFlags(const SplitFiles& files, const SplitLookup& lookup,
+                                                   bool shares_of_named) {
   SplitOptions options;
   options.seed = FLAGS_split_seed;
   options.validation_fraction = FLAGS_validation_fraction;
@@ -112,7 +117,7 @@ absl::StatusOr<SplitOptions> SplitOptionsFromFlags(const SplitFiles& files, cons
       ASSIGN_OR_RETURN(*source.mask, lookup.mask(source.key.substr(0, colon), source.key.substr(colon + 1)));
     }
   }
-  if (held_out > 0) options.shares_of = lookup.num_examples - held_out;
+  if (shares_of_named) options.shares_of = lookup.num_examples - held_out;
   if (!files.validation.empty()) LeaveOut(options.validation_examples, &options.test_mask);
   if (!files.test.empty()) LeaveOut(options.test_examples, &options.validation_mask);
   const bool draws_validation = !options.validation_examples.has_value() && FLAGS_validation_key.empty();

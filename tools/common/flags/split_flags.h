@@ -36,9 +36,10 @@ struct SplitLookup {
 };
 
 // From --validation_fraction, --test_fraction, --split_seed, --validation_frames, --test_frames, --validation_key and
-// --test_key, beside the files of --validation_data and --test_data. Shares and keys apply to the examples of no such
-// file.
-absl::StatusOr<SplitOptions> SplitOptionsFromFlags(const SplitFiles& files, const SplitLookup& lookup);
+// --test_key, beside the files of --validation_data and --test_data. Keys apply to the examples of no such file, shares
+// to those that no flag names. shares_of_named: of those that lists and keys name, too, as earlier versions drew.
+absl::StatusOr<SplitOptions> SplitOptionsFromFlags(const SplitFiles& files, const SplitLookup& lookup,
+                                                   bool shares_of_named);
 
 }  // namespace rutile
 
