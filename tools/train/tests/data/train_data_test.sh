@@ -207,14 +207,14 @@ expect_line '--energy_weight=1, but none of the .* validation structures has an 
 expect_line 'best epoch .*, val_energy_rmse' log
 
 # Shares are of the structures that no flag names: half of these validates, and half trains.
-succeeds $train $energies --test_key=config_type:rutile --validation_fraction=0.5 --max_epochs=1 --output_dir=shares \
-  f.safetensors
+shares="--test_key=config_type:rutile --validation_fraction=0.5 --output_dir=shares"
+succeeds $train $energies $shares --max_epochs=1 f.safetensors
 structures() { grep -c '^[0-9]' "shares/$1_frames.txt"; }
-[ $(($(structures train) - $(structures validation))) -le 1 ] && [ $(($(structures validation) - $(structures train))) -le 1 ] ||
+more=$(($(structures train) - $(structures validation)))
+[ "${more#-}" -le 1 ] ||
   fail "$(structures train) structures train, $(structures validation) validate, $(structures test) are the test"
 [ "$(structures test)" -ge 2 ] || fail "the test has $(structures test) structures"
-succeeds $train $energies --test_key=config_type:rutile --validation_fraction=0.5 --max_epochs=2 --resume --output_dir=shares \
-  f.safetensors
+succeeds $train $energies $shares --max_epochs=2 --resume f.safetensors
 
 [ ! -e h ] || fail "a run that could not start left something: $(ls -R h)"
 finish

@@ -1,7 +1,7 @@
 // Evaluates knowledge-graph models: ranks, predictions, embeddings.
 
-#ifndef RUTILE_TOOLS_EVALUATE_EVALUATE_KGE_H_
-#define RUTILE_TOOLS_EVALUATE_EVALUATE_KGE_H_
+#ifndef RUTILE_TOOLS_EVALUATE_GRAPHS_EVALUATE_KGE_H_
+#define RUTILE_TOOLS_EVALUATE_GRAPHS_EVALUATE_KGE_H_
 
 #include <string>
 
@@ -19,4 +19,4 @@ absl::Status EvaluateKge(const ToolRun& run);
 
 }  // namespace rutile
 
-#endif  // RUTILE_TOOLS_EVALUATE_EVALUATE_KGE_H_
+#endif  // RUTILE_TOOLS_EVALUATE_GRAPHS_EVALUATE_KGE_H_

@@ -1,7 +1,7 @@
 // Writes the page about a knowledge-graph model: its ranks by relation and frequency, probabilities, training.
 
-#ifndef RUTILE_TOOLS_EVALUATE_KGE_REPORT_H_
-#define RUTILE_TOOLS_EVALUATE_KGE_REPORT_H_
+#ifndef RUTILE_TOOLS_EVALUATE_GRAPHS_KGE_REPORT_H_
+#define RUTILE_TOOLS_EVALUATE_GRAPHS_KGE_REPORT_H_
 
 #include <string>
 #include <vector>
@@ -10,8 +10,8 @@
 #include "lib/graph/knowledge_graph.h"
 #include "lib/ranking/ranking_metrics.h"
 #include "tools/common/run/run_tool.h"
-#include "tools/evaluate/kge_models.h"
-#include "tools/evaluate/kge_outputs.h"
+#include "tools/evaluate/graphs/kge_models.h"
+#include "tools/evaluate/graphs/kge_outputs.h"
 
 namespace rutile {
 
@@ -32,4 +32,4 @@ absl::StatusOr<std::string> WriteKgeReport(const std::string& directory, const T
 
 }  // namespace rutile
 
-#endif  // RUTILE_TOOLS_EVALUATE_KGE_REPORT_H_
+#endif  // RUTILE_TOOLS_EVALUATE_GRAPHS_KGE_REPORT_H_

@@ -1,4 +1,4 @@
-#include "tools/evaluate/kge_report.h"
+#include "tools/evaluate/graphs/kge_report.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // The models of embeddings that evaluate is given: one, or several that answer together.
 
-#ifndef RUTILE_TOOLS_EVALUATE_KGE_MODELS_H_
-#define RUTILE_TOOLS_EVALUATE_KGE_MODELS_H_
+#ifndef RUTILE_TOOLS_EVALUATE_GRAPHS_KGE_MODELS_H_
+#define RUTILE_TOOLS_EVALUATE_GRAPHS_KGE_MODELS_H_
 
 #include <optional>
 #include <string>
@@ -37,4 +37,4 @@ absl::StatusOr<KgeModels> ReadKgeModels(const ToolRun& run, int64_t embedding_he
 
 }  // namespace rutile
 
-#endif  // RUTILE_TOOLS_EVALUATE_KGE_MODELS_H_
+#endif  // RUTILE_TOOLS_EVALUATE_GRAPHS_KGE_MODELS_H_

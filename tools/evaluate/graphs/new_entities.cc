@@ -1,4 +1,4 @@
-#include "tools/evaluate/new_entities.h"
+#include "tools/evaluate/graphs/new_entities.h"
 
 #include <gflags/gflags.h>
 

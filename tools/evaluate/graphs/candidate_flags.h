@@ -1,7 +1,7 @@
 // The flags of evaluate that name candidates, the entities that targets are also ranked among, and the table of types.
 
-#ifndef RUTILE_TOOLS_EVALUATE_CANDIDATE_FLAGS_H_
-#define RUTILE_TOOLS_EVALUATE_CANDIDATE_FLAGS_H_
+#ifndef RUTILE_TOOLS_EVALUATE_GRAPHS_CANDIDATE_FLAGS_H_
+#define RUTILE_TOOLS_EVALUATE_GRAPHS_CANDIDATE_FLAGS_H_
 
 #include <cstdint>
 #include <optional>
@@ -45,4 +45,4 @@ std::string TypesTable(const KnowledgeGraph& graph, const EntityTypes& types);
 
 }  // namespace rutile
 
-#endif  // RUTILE_TOOLS_EVALUATE_CANDIDATE_FLAGS_H_
+#endif  // RUTILE_TOOLS_EVALUATE_GRAPHS_CANDIDATE_FLAGS_H_

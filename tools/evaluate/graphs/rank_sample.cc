@@ -1,4 +1,4 @@
-#include "tools/evaluate/rank_sample.h"
+#include "tools/evaluate/graphs/rank_sample.h"
 
 #include <gflags/gflags.h>
 

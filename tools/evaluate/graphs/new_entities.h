@@ -1,14 +1,14 @@
 // The flags of evaluate that add entities to a model of embeddings: --new_triples and what is written of it.
 
-#ifndef RUTILE_TOOLS_EVALUATE_NEW_ENTITIES_H_
-#define RUTILE_TOOLS_EVALUATE_NEW_ENTITIES_H_
+#ifndef RUTILE_TOOLS_EVALUATE_GRAPHS_NEW_ENTITIES_H_
+#define RUTILE_TOOLS_EVALUATE_GRAPHS_NEW_ENTITIES_H_
 
 #include <string>
 
 #include "absl/status/status.h"
 #include "lib/graph/knowledge_graph.h"
 #include "tools/common/run/run_tool.h"
-#include "tools/evaluate/kge_models.h"
+#include "tools/evaluate/graphs/kge_models.h"
 
 namespace rutile {
 
@@ -33,4 +33,4 @@ absl::Status WriteNewEntities(const ToolRun& run, const std::string& output_mode
 
 }  // namespace rutile
 
-#endif  // RUTILE_TOOLS_EVALUATE_NEW_ENTITIES_H_
+#endif  // RUTILE_TOOLS_EVALUATE_GRAPHS_NEW_ENTITIES_H_

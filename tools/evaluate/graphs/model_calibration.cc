@@ -1,4 +1,4 @@
-#include "tools/evaluate/model_calibration.h"
+#include "tools/evaluate/graphs/model_calibration.h"
 
 #include <gflags/gflags.h>
 

@@ -1,7 +1,7 @@
 // Probabilities of a model's answers: fitting them, and using those that a model has.
 
-#ifndef RUTILE_TOOLS_EVALUATE_MODEL_CALIBRATION_H_
-#define RUTILE_TOOLS_EVALUATE_MODEL_CALIBRATION_H_
+#ifndef RUTILE_TOOLS_EVALUATE_GRAPHS_MODEL_CALIBRATION_H_
+#define RUTILE_TOOLS_EVALUATE_GRAPHS_MODEL_CALIBRATION_H_
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@
 #include "lib/ranking/kge_scorer.h"
 #include "lib/ranking/rank_options.h"
 #include "tools/common/run/run_tool.h"
-#include "tools/evaluate/candidate_flags.h"
+#include "tools/evaluate/graphs/candidate_flags.h"
 
 namespace rutile {
 
@@ -58,4 +58,4 @@ absl::Status CalibrateModel(const ToolRun& run, const TrainedKge& model, const K
 
 }  // namespace rutile
 
-#endif  // RUTILE_TOOLS_EVALUATE_MODEL_CALIBRATION_H_
+#endif  // RUTILE_TOOLS_EVALUATE_GRAPHS_MODEL_CALIBRATION_H_

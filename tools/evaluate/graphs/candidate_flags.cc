@@ -1,4 +1,4 @@
-#include "tools/evaluate/candidate_flags.h"
+#include "tools/evaluate/graphs/candidate_flags.h"
 
 #include <gflags/gflags.h>
 

@@ -1,7 +1,7 @@
 // Writes the files that evaluate of a knowledge-graph model leaves in --output_dir.
 
-#ifndef RUTILE_TOOLS_EVALUATE_KGE_OUTPUTS_H_
-#define RUTILE_TOOLS_EVALUATE_KGE_OUTPUTS_H_
+#ifndef RUTILE_TOOLS_EVALUATE_GRAPHS_KGE_OUTPUTS_H_
+#define RUTILE_TOOLS_EVALUATE_GRAPHS_KGE_OUTPUTS_H_
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@
 #include "lib/ranking/rank_options.h"
 #include "lib/ranking/ranking_metrics.h"
 #include "tools/common/run/run_tool.h"
-#include "tools/evaluate/kge_models.h"
+#include "tools/evaluate/graphs/kge_models.h"
 #include "tools/evaluate/shards.h"
 
 namespace rutile {
@@ -53,4 +53,4 @@ std::string MetricsTable(const KgeEvaluation& evaluation, absl::Span<const Ranki
 
 }  // namespace rutile
 
-#endif  // RUTILE_TOOLS_EVALUATE_KGE_OUTPUTS_H_
+#endif  // RUTILE_TOOLS_EVALUATE_GRAPHS_KGE_OUTPUTS_H_

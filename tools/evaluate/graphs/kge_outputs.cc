@@ -1,4 +1,4 @@
-#include "tools/evaluate/kge_outputs.h"
+#include "tools/evaluate/graphs/kge_outputs.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,8 +11,8 @@
 #include "lib/ranking/rank_tables.h"
 #include "lib/ranking/ranks_file.h"
 #include "lib/tensorfile/provenance.h"
-#include "tools/evaluate/kge_report.h"
-#include "tools/evaluate/rank_sample.h"
+#include "tools/evaluate/graphs/kge_report.h"
+#include "tools/evaluate/graphs/rank_sample.h"
 
 namespace rutile {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/evaluate/kge_models.h"
+#include "tools/evaluate/graphs/kge_models.h"
 
 #include <cstdint>
 #include <set>

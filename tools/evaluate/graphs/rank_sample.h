@@ -1,7 +1,7 @@
 // The flag that ranks a sample of the triples.
 
-#ifndef RUTILE_TOOLS_EVALUATE_RANK_SAMPLE_H_
-#define RUTILE_TOOLS_EVALUATE_RANK_SAMPLE_H_
+#ifndef RUTILE_TOOLS_EVALUATE_GRAPHS_RANK_SAMPLE_H_
+#define RUTILE_TOOLS_EVALUATE_GRAPHS_RANK_SAMPLE_H_
 
 #include <cstdint>
 #include <optional>
@@ -26,4 +26,4 @@ std::vector<Triple> RankedTriples(const KnowledgeGraph& graph, const RankTriples
 
 }  // namespace rutile
 
-#endif  // RUTILE_TOOLS_EVALUATE_RANK_SAMPLE_H_
+#endif  // RUTILE_TOOLS_EVALUATE_GRAPHS_RANK_SAMPLE_H_

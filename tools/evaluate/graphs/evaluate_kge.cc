@@ -1,4 +1,4 @@
-#include "tools/evaluate/evaluate_kge.h"
+#include "tools/evaluate/graphs/evaluate_kge.h"
 
 #include <gflags/gflags.h>
 
@@ -46,15 +46,15 @@
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
-#include "tools/evaluate/candidate_flags.h"
 #include "tools/evaluate/common_flags.h"
 #include "tools/evaluate/device_flag.h"
-#include "tools/evaluate/kge_models.h"
-#include "tools/evaluate/kge_outputs.h"
-#include "tools/evaluate/model_calibration.h"
+#include "tools/evaluate/graphs/candidate_flags.h"
+#include "tools/evaluate/graphs/kge_models.h"
+#include "tools/evaluate/graphs/kge_outputs.h"
+#include "tools/evaluate/graphs/model_calibration.h"
+#include "tools/evaluate/graphs/new_entities.h"
+#include "tools/evaluate/graphs/rank_sample.h"
 #include "tools/evaluate/models.h"
-#include "tools/evaluate/new_entities.h"
-#include "tools/evaluate/rank_sample.h"
 #include "tools/evaluate/shards.h"
 #include "tools/evaluate/train_log.h"
 
