@@ -25,6 +25,8 @@
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/commit_together.h"
+#include "lib/file/directory.h"
 #include "lib/file/mapped_files.h"
 #include "lib/trace/scope.h"
 
@@ -50,21 +52,6 @@ absl::StatusOr<std::string> ReadToEnd(int fd, absl::string_view path) {
   return bytes;
 }
 
-// Flushes the directory, so that a new name survives a power cut too. Errors are ignored, because not every file system
-// lets a directory be opened or flushed.
-void FlushDirectory(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  ::fsync(fd);
-  ::close(fd);
-}
-
-std::string Directory(absl::string_view path) {
-  const size_t slash = path.rfind('/');
-  if (slash == absl::string_view::npos) return ".";
-  return std::string(slash == 0 ? absl::string_view("/") : path.substr(0, slash));
-}
-
 // What is between a file's name and the numbers of its temporary file, of the process and of the file in it.
 constexpr char kTemporary[] = ".tmp.";
 
@@ -88,7 +75,7 @@ void RemoveAbandoned(const std::string& name) {
     if (!seen->insert(name).second) return;
   }
   constexpr time_t kAge = 3600;
-  const std::string directory = Directory(name);
+  const std::string directory = DirectoryOf(name);
   const std::string prefix = name.substr(name.find_last_of('/') + 1) + kTemporary;
   DIR* const folder = ::opendir(directory.c_str());
   if (folder == nullptr) return;
@@ -273,15 +260,19 @@ absl::Status AtomicFile::Commit() {
   // A pipe or a terminal cannot be flushed to a device (EINVAL); a regular file must be flushed before it is renamed.
   if (!temporary_.empty() && ::fsync(fd_) != 0) return ErrnoStatus(errno, absl::StrCat("cannot write ", path_));
   // A second descriptor holds the lock until the file has its name.
-  const int lock = temporary_.empty() ? -1 : ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
-  const auto unlock = absl::MakeCleanup([lock] {
+  int lock = temporary_.empty() ? -1 : ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+  const auto unlock = absl::MakeCleanup([&lock] {
     if (lock >= 0) ::close(lock);
   });
   if (::close(std::exchange(fd_, -1)) != 0) return ErrnoStatus(errno, absl::StrCat("cannot write ", path_));
   if (temporary_.empty()) return absl::OkStatus();
+  if (CommitTogether* const together = CommitTogether::OfThisThread(); together != nullptr) {
+    together->Take(path_, std::exchange(temporary_, ""), std::exchange(lock, -1));
+    return absl::OkStatus();
+  }
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return ErrnoStatus(errno, absl::StrCat("cannot write ", path_));
   temporary_.clear();
-  FlushDirectory(Directory(path_));
+  FlushDirectory(DirectoryOf(path_));
   return absl::OkStatus();
 }
 
@@ -306,8 +297,8 @@ absl::Status ReplaceFile(absl::string_view next, absl::string_view path, absl::s
     }
   }
   if (::rename(from.c_str(), to.c_str()) != 0) return error();
-  FlushDirectory(Directory(old));
-  FlushDirectory(Directory(to));
+  FlushDirectory(DirectoryOf(old));
+  FlushDirectory(DirectoryOf(to));
   return absl::OkStatus();
 }
 
@@ -316,7 +307,7 @@ absl::Status CheckWritableDirectory(absl::string_view path) {
   struct stat info = {};
   while (::stat(directory.c_str(), &info) != 0) {
     if (errno != ENOENT) return ErrnoStatus(errno, directory);
-    const std::string parent = Directory(directory);
+    const std::string parent = DirectoryOf(directory);
     if (parent == directory) break;
     directory = parent;
   }

@@ -3,6 +3,7 @@
 #include <gflags/gflags.h>
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/commit_together.h"
 #include "lib/graph/text/new_triples.h"
 #include "lib/graph/triples_file.h"
 #include "lib/kge/model/kge_file.h"
@@ -22,7 +24,6 @@
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
-#include "tools/evaluate/pending_file.h"
 
 DEFINE_string(new_triples, "",
               "Knowledge graphs: text file of triples of entities that the model does not know, each with one that it "
@@ -121,18 +122,14 @@ absl::Status WriteNewEntities(const ToolRun& run, const std::string& output_mode
     ASSIGN_OR_RETURN(const TensorFile read, LookIntoTensorFile(run.args[1]));
     if (const auto split = read.metadata.find("split"); split != read.metadata.end()) metadata["split"] = split->second;
   }
-  // Both have names of their own until both are whole: a model without its triples would know nothing of them.
-  std::vector<PendingFile> files;
-  if (!output_model.empty()) {
-    files.emplace_back(output_model);
-    RETURN_IF_ERROR(files.back().Named(WriteKgeModel(files.back().written_path(), models.first())));
+  // A model without its triples would know nothing of them.
+  CommitTogether together;
+  if (!output_model.empty()) RETURN_IF_ERROR(WriteKgeModel(output_model, models.first()));
+  if (!FLAGS_output_triples.empty()) RETURN_IF_ERROR(WriteTriples(FLAGS_output_triples, graph, metadata));
+  RETURN_IF_ERROR(together.Commit());
+  for (const std::string& path : {output_model, FLAGS_output_triples}) {
+    if (!path.empty()) PrintMessage(absl::StrCat("wrote ", path));
   }
-  if (!FLAGS_output_triples.empty()) {
-    files.emplace_back(FLAGS_output_triples);
-    RETURN_IF_ERROR(files.back().Named(WriteTriples(files.back().written_path(), graph, metadata)));
-  }
-  for (PendingFile& file : files) RETURN_IF_ERROR(file.Keep());
-  for (const PendingFile& file : files) PrintMessage(absl::StrCat("wrote ", file.path()));
   return absl::OkStatus();
 }
 
