@@ -1,6 +1,13 @@
 #include "tools/evaluate/models.h"
 
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -34,6 +41,22 @@ absl::Status RefuseTriples(const std::string& path) {
       absl::StrCat(path, ": is a file of triples, expected a model before it: evaluate MODEL TRIPLES"));
 }
 
+// Completes the error of a file that is no model at all: arguments in another order, or a pipe whose command has
+// failed.
+absl::Status WithHint(const std::vector<std::string>& paths, const absl::Status& status) {
+  if (!absl::IsInvalidArgument(status)) return status;
+  for (const std::string& path : paths) {
+    if (!absl::StartsWith(status.message(), path) || !FileExists(path) || LooksLikeTensorFile(path)) continue;
+    std::error_code ignored;
+    const bool is_pipe = std::filesystem::is_fifo(path, ignored);
+    const bool is_silent = is_pipe && absl::StrContains(status.message(), "is empty");
+    return absl::InvalidArgumentError(
+        absl::StrCat(status.message(), is_silent ? ": nothing came through this pipe, did its command fail?"
+                                                 : ": the model comes first, as in evaluate MODEL DATA"));
+  }
+  return status;
+}
+
 }  // namespace
 
 absl::StatusOr<Models> ReadModels(const std::string& argument) {
@@ -46,9 +69,10 @@ absl::StatusOr<Models> ReadModels(const std::string& argument) {
   Models models;
   ASSIGN_OR_RETURN(models.paths, ExpandInputs(arguments));
   for (const std::string& path : models.paths) RETURN_IF_ERROR(RefuseTriples(path));
-  ASSIGN_OR_RETURN(OpenedPotentials opened, OpenPotentials(models.paths));
-  models.potentials = std::move(opened.potentials);
-  models.names = std::move(opened.names);
+  absl::StatusOr<OpenedPotentials> opened = OpenPotentials(models.paths);
+  if (!opened.ok()) return WithHint(models.paths, opened.status());
+  models.potentials = std::move(opened->potentials);
+  models.names = std::move(opened->names);
   RETURN_IF_ERROR(CheckCommittee(models.potentials, models.names));
   return models;
 }

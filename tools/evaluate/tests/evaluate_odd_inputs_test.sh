@@ -147,6 +147,11 @@ done
 cp $model renamed.nn
 succeeds $evaluate renamed.nn s.extxyz
 
+# What is no model: arguments in another order, and a command that failed before it wrote one.
+expect_error 1 's.extxyz: this is text.*the model comes first, as in evaluate MODEL DATA' $evaluate s.extxyz $model
+expect_error 1 'the file is empty.*nothing came through this pipe, did its command fail' $evaluate <(false) s.extxyz
+expect_error 1 'cut off' $evaluate <(head -c 500 $model) s.extxyz
+
 # Without gnuplot there are tables and a report, and a warning.
 rm -rf out
 PATH=/nowhere $evaluate --output_dir=out $model s.extxyz > stdout 2> log || fail "without gnuplot: $(cat log)"
