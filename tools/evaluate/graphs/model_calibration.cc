@@ -161,6 +161,11 @@ absl::Status CalibrateModel(const ToolRun& run, const TrainedKge& model, const K
   for (const std::string& warning : SplitWarnings(model.metadata, graph, "valid")) {
     PrintWarning(absl::StrCat(run.args[1], ": ", warning));
   }
+  if (!graph.valid_weights.empty()) {
+    PrintMessage(absl::StrCat(run.args[1],
+                              ": weights of triples do not count in --calibrate: probabilities are fitted ",
+                              "to all validation triples alike"));
+  }
   ASSIGN_OR_RETURN(const CalibrationMethod method, kCalibrationMethodNames.Parse(FLAGS_calibrate));
   ASSIGN_OR_RETURN(const std::vector<ScoredExample> valid,
                    Examples(scorer, graph, GraphSplit::kValid, true, candidates));

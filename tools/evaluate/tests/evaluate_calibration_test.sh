@@ -24,6 +24,13 @@ for method in platt isotonic; do
   awk -v b="$(brier test $method)" 'BEGIN { exit !(b > 0 && b < 0.22) }' || fail "$method: $(cat platt.tsv)"
 done
 
+# Weights of triples do not count, which is said.
+for split in train valid test; do sed 's/$/\t0.5/' "$elements/$split.txt" > w-$split.tsv; done
+succeeds "$featurize" --output=w.safetensors --weight_column=4 --train=w-train.tsv --valid=w-valid.tsv --test=w-test.tsv
+succeeds "$evaluate" --calibrate=platt --output_model=w-platt.safetensors run/best.safetensors w.safetensors
+expect_line 'w.safetensors: weights of triples do not count in --calibrate' log
+cmp stdout platt.tsv || fail "weights count: $(cat stdout)"
+
 # The model ranks as before, and says how good its probabilities are.
 succeeds "$evaluate" run/best.safetensors t.safetensors
 mv stdout ranks
