@@ -315,7 +315,8 @@ absl::Status PotentialDomain::ChooseExamples() {
 
 absl::Status PotentialDomain::SetLosses() {
   ASSIGN_OR_RETURN(const std::vector<double> given, TermWeightsFromFlags());
-  ASSIGN_OR_RETURN(losses_, LossesOfRun(flags_, *checkpoint_set_, given, train_, examples_));
+  ASSIGN_OR_RETURN(losses_, LossesOfRun(flags_, *checkpoint_set_, given, train_, examples_,
+                                        options_.test.quantity == PotentialQuantity::kLoss));
   options_.loss = TermsOfAll(losses_);
   return absl::OkStatus();
 }

@@ -86,7 +86,8 @@ absl::Status CountAll(const CheckpointSummary& checkpoint, const LossOptions& lo
   return absl::OkStatus();
 }
 
-absl::StatusOr<CheckpointLoss> LossAt(const CheckpointSummary& checkpoint, const std::vector<double>& given) {
+absl::StatusOr<CheckpointLoss> LossAt(const TracinFlags& flags, const CheckpointSummary& checkpoint,
+                                      const std::vector<double>& given, bool tests_are_losses) {
   CheckpointLoss at;
   absl::StatusOr<LossOptions> trained = LossOfConfig(checkpoint.task);
   if (!trained.ok()) {
@@ -100,6 +101,15 @@ absl::StatusOr<CheckpointLoss> LossAt(const CheckpointSummary& checkpoint, const
                                                    " weights of terms of the loss, expected ", NumTerms(at.loss)));
   }
   if (*std::max_element(at.weights.begin(), at.weights.end()) == 0) {
+    if (flags.unrolled) {
+      // Each step has the weights of its own batch; those of an epoch are for the losses of tests alone.
+      at.weights.clear();
+      if (!tests_are_losses) return at;
+      return absl::InvalidArgumentError(
+          absl::StrCat(checkpoint.path,
+                       ": --test_quantity=loss: what errors count in the loss of a test is recorded once the first "
+                       "epoch has ended: train longer, or ask for another --test_quantity"));
+    }
     return absl::InvalidArgumentError(
         absl::StrCat(checkpoint.path,
                      ": is from within the first epoch, or the first since its run went on with another loss or other "
@@ -155,7 +165,7 @@ absl::Status TakeLabelFlagsOfRun(const TracinFlags& flags, const CheckpointSet* 
 
 absl::StatusOr<std::vector<CheckpointLoss>> LossesOfRun(const TracinFlags& flags, const CheckpointSet& checkpoint_set,
                                                         const std::vector<double>& given, const AtomicData& train,
-                                                        absl::Span<const int64_t> examples) {
+                                                        absl::Span<const int64_t> examples, bool tests_are_losses) {
   std::vector<CheckpointLoss> losses(checkpoint_set.size());
   const std::array<double, 3> counts = CountValues(train, examples);
   for (size_t p = 0; p < checkpoint_set.size(); ++p) {
@@ -169,7 +179,7 @@ absl::StatusOr<std::vector<CheckpointLoss>> LossesOfRun(const TracinFlags& flags
       }
       at.loss.kind = LossKind::kMse;
     } else {
-      ASSIGN_OR_RETURN(at, LossAt(checkpoint_set.checkpoints[p], given));
+      ASSIGN_OR_RETURN(at, LossAt(flags, checkpoint_set.checkpoints[p], given, tests_are_losses));
     }
     if (!given.empty()) {
       at.loss.energy_weight = given[0];
@@ -178,6 +188,7 @@ absl::StatusOr<std::vector<CheckpointLoss>> LossesOfRun(const TracinFlags& flags
       at.weights = TermsOf(at.loss, {at.loss.energy_weight, at.loss.force_weight, at.loss.stress_weight});
       continue;
     }
+    if (at.weights.empty()) continue;
     for (double& weight : at.weights) weight *= static_cast<double>(examples.size());
     RETURN_IF_ERROR(CountAll(checkpoint_set.checkpoints[p], at.loss, TermsOf(at.loss, counts), &at.weights));
   }

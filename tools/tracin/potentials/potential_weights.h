@@ -30,7 +30,7 @@ absl::Status TakeLabelFlagsOfRun(const TracinFlags& flags, const CheckpointSet* 
 // The loss at a checkpoint, which a run may have changed when it was resumed, and what the sums of its terms count.
 struct CheckpointLoss {
   LossOptions loss;
-  std::vector<double> weights;  // [terms]
+  std::vector<double> weights;  // [terms]; empty: not known, and of no use
 };
 
 // Returns the loss at each checkpoint, of models and of checkpoints. given: --term_weights, which count instead of
@@ -40,9 +40,10 @@ struct CheckpointLoss {
 // some structures twice. Multiplied by the number of training structures, and by the share that these sums had of the
 // values of all `examples`, they make the run's loss the mean of the examples' losses. The factor of
 // --force_scale_unbiased is not counted. INVALID_ARGUMENT if a checkpoint does not say what its errors counted.
+// --unrolled needs that for the losses of tests alone (tests_are_losses), and has no weights without.
 absl::StatusOr<std::vector<CheckpointLoss>> LossesOfRun(const TracinFlags& flags, const CheckpointSet& checkpoint_set,
                                                         const std::vector<double>& given, const AtomicData& train,
-                                                        absl::Span<const int64_t> examples);
+                                                        absl::Span<const int64_t> examples, bool tests_are_losses);
 
 // The loss that has the terms of all of them, for what must be known before the first checkpoint is reached.
 LossOptions TermsOfAll(absl::Span<const CheckpointLoss> losses);

@@ -81,6 +81,14 @@ equals_training adamw $force --loss=huber --huber_delta_force=0.5 --huber_delta=
 equals_training roots $force --loss=rmse --optimizer=adam --learning_rate=0.005 --epsilon=1e-3 --noshuffle \
   --accumulate_grad_batches=2 --lr_scheduler=constant
 
+# A run of one epoch, which knows no weights of terms yet.
+epochs=$small
+small=${small/--max_epochs=4/--max_epochs=1}
+equals_training epoch $energy --loss=mse --optimizer=sgd --learning_rate=0.05
+expect_error 1 'step-000000004.*--test_quantity=loss: what errors count.*train longer' \
+  "$tracin" $table --test_quantity=loss run/checkpoints/step-*.safetensors
+small=$epochs
+
 # The same run in fp32, whose steps are those of the run to its rounding; the influence file keeps how scores were made.
 rm -rf run
 succeeds $train $small $energy --precision=fp32 --keep_every_steps=1 --output_dir=run s.extxyz

@@ -146,9 +146,11 @@ absl::StatusOr<OptimizerState> ReadState(const CheckpointSummary& checkpoint, co
   result.parameters = state.parameters.ToDoubles();
   const auto read = [&](const char* name, std::vector<double>* to) -> absl::Status {
     const Tensor* const found = state.optimizer.Find(name);
-    if (found == nullptr || found->num_elements() != state.parameters.num_elements()) {
+    if (found == nullptr || found->dtype() != state.parameters.dtype() ||
+        found->num_elements() != state.parameters.num_elements()) {
       return absl::InvalidArgumentError(absl::StrCat(checkpoint.path, ": has no optimizer.", name, " of ",
-                                                     state.parameters.num_elements(), " numbers"));
+                                                     state.parameters.num_elements(), " numbers of type ",
+                                                     DTypeName(state.parameters.dtype())));
     }
     *to = found->ToDoubles();
     return absl::OkStatus();
