@@ -1,6 +1,7 @@
 #include "tools/tracin/judge/score_methods.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -32,6 +33,11 @@ absl::StatusOr<std::vector<double>> ScoresByLine(const InfluenceFile& influence,
       by_line[t * n + lines[i]] += scores.score[scores.offset[t] + static_cast<int64_t>(i)];
       has[lines[i]] = 1;
     }
+    for (int64_t i = 0; i < n; ++i) {
+      if (std::isfinite(by_line[t * n + i])) continue;
+      return error(absl::StrCat("the scores of line ", i + 1, " of the training examples for test ", scores.tests[t],
+                                " add up to ", by_line[t * n + i]));
+    }
     const auto missing = std::count(has.begin(), has.end(), 0);
     if (missing == 0) continue;
     return error(absl::StrCat("has no score of ", missing, " of the ", n, " training examples for test ",
@@ -48,7 +54,13 @@ absl::StatusOr<std::vector<MethodScores>> Baselines(const SubsetPlan& plan, cons
   std::vector<MethodScores> methods;
   if (!model.empty() && sign != 0) {
     ASSIGN_OR_RETURN(std::vector<double> losses, run.TrainingLosses(model, plan));
-    for (double& loss : losses) loss *= sign;
+    for (int64_t i = 0; i < n; ++i) {
+      if (!std::isfinite(losses[i])) {
+        return absl::InvalidArgumentError(absl::StrCat(model, ": its loss of training example ", plan.lines[i], " is ",
+                                                       losses[i], ", which has no rank among the others"));
+      }
+      losses[i] *= sign;
+    }
     MethodScores& method = methods.emplace_back();
     method.name = "own loss";
     for (int64_t t = 0; t < num_tests; ++t) method.score.insert(method.score.end(), losses.begin(), losses.end());

@@ -3,6 +3,7 @@
 #include "tools/tracin/judge/score_methods.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -51,6 +52,7 @@ class LinearRun : public JudgedRun {
   absl::StatusOr<std::vector<double>> TrainingLosses(const std::string&, const SubsetPlan&) const override {
     std::vector<double> losses(kExamples);
     for (int64_t i = 0; i < kExamples; ++i) losses[i] = static_cast<double>(i);
+    losses[3] *= loss_factor;
     return losses;
   }
   absl::StatusOr<std::vector<uint8_t>> Akin(const SubsetPlan&, int64_t t) const override {
@@ -62,6 +64,7 @@ class LinearRun : public JudgedRun {
 
   absl::Status data;
   int sign = 1;
+  double loss_factor = 1;
 };
 
 SubsetPlan Plan() {
@@ -171,6 +174,18 @@ TEST(ScoreMethodsTest, ScoresOfAPartAreRefused) {
   file.description.num_shards = 2;
   EXPECT_THAT(ScoresByLine(file, Plan(), LinearRun()).status(),
               ErrorNames(absl::StatusCode::kInvalidArgument, {"influence.safetensors", "--merge"}));
+}
+
+// Numbers that are not finite have no ranks: they are refused, with their place, before any correlation.
+TEST(ScoreMethodsTest, NumbersThatAreNotFiniteAreRefused) {
+  InfluenceFile file = Exact(Effects());
+  for (double& score : file.influence.score) score = 1e308;
+  EXPECT_THAT(ScoresByLine(file, Plan(), LinearRun()).status(),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"influence.safetensors", "line 1 ", "test 0", "inf"}));
+  LinearRun run;
+  run.loss_factor = std::nan("");
+  EXPECT_THAT(Baselines(Plan(), run, kTests, "model.safetensors", 0).status(),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"model.safetensors", "h3", "nan"}));
 }
 
 TEST(ScoreMethodsTest, ScoresOfOtherDataAreRefused) {
