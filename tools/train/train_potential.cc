@@ -256,9 +256,15 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
                                     "; for energies alone give --force_weight=0"));
   }
   RETURN_IF_ERROR(LeaveOutUnlabeled(data, task_options.loss, &split));
-  RETURN_IF_ERROR(CheckHeldOut(data, files, split));
-  // A run on a subset repeats nothing that the run on all structures has said.
-  if (!subset.has_value() && !OnlyChecksFirstBatch()) CheckSplit(data, task_options.atomic_energies, split);
+  RETURN_IF_ERROR(CheckHeldOut(files, split));
+  ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PotentialSchema().kind, inputs));
+  options.data_sha256 = DataSha256(metadata, inputs);
+  // Of a part of a run's structures, and of those that it goes on with, the run has said it.
+  if (!subset.has_value() && !OnlyChecksFirstBatch() &&
+      !ResumesSameData(members[0].directory, options, data.num_structures(), split) &&
+      !CheckSplit(data, task_options.atomic_energies, split)) {
+    if (const std::string same = SameContents(metadata, inputs); !same.empty()) PrintWarning(same);
+  }
   if (subset.has_value()) {
     ASSIGN_OR_RETURN(options.left_out, LeftOutStructures(*subset, data, split.train));
   }
@@ -281,8 +287,6 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   if (data.exceeds_memory() && options.num_workers == 0) {
     PrintMessage("the neighbors take more than half of the memory: --num_workers=1 reads them ahead of training");
   }
-  ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PotentialSchema().kind, inputs));
-  if (const std::string same = SameContents(metadata, inputs); !same.empty()) PrintWarning(same);
   if (!data.commands().empty()) metadata["features_command"] = absl::StrJoin(data.commands(), " && ");
   const LabelKeys label_keys = data.from_structures() ? LabelKeysFromFlags() : data.label_keys();
   metadata.insert(label_keys.begin(), label_keys.end());
@@ -294,7 +298,6 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
                               LabelKeysText(model_keys, "the usual names"), ", and this run learns from those of ",
                               LabelKeysText(label_keys, "the usual names")));
   }
-  options.data_sha256 = DataSha256(metadata, inputs);
   for (const auto& [key, value] : DataConfig(data)) options.config[key] = value;
   RecordPreset(preset, &options);
   if (!isolated.recorded.empty()) options.config["isolated_atoms"] = isolated.recorded;

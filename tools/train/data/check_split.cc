@@ -44,7 +44,7 @@ std::vector<DataPart> PartsOf(const AtomicData& data, const Split& split) {
 
 }  // namespace
 
-void CheckSplit(const AtomicData& data, const std::map<uint8_t, double>& atomic_energies, const Split& split) {
+bool CheckSplit(const AtomicData& data, const std::map<uint8_t, double>& atomic_energies, const Split& split) {
   DataCheckOptions options;
   options.atomic_energies = atomic_energies;
   // train says what it does without these labels, as far as the loss counts them.
@@ -58,7 +58,9 @@ void CheckSplit(const AtomicData& data, const std::map<uint8_t, double>& atomic_
     Load(data, s, &structure);
     checker.Add(structure, parts[s]);
   }
-  PrintFindings(checker.Finish().findings);
+  const std::vector<DataFinding> findings = checker.Finish().findings;
+  PrintFindings(findings);
+  return std::any_of(findings.begin(), findings.end(), [](const DataFinding& f) { return f.check == "duplicate"; });
 }
 
 }  // namespace rutile

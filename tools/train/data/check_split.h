@@ -13,8 +13,8 @@ namespace rutile {
 
 // Warns of what lib/data_check finds in the structures of the three sets, each named with its set. Of prepared files,
 // which were checked when they were made, only structures that are in two sets are looked for. atomic_energies: eV, by
-// atomic number; may be empty.
-void CheckSplit(const AtomicData& data, const std::map<uint8_t, double>& atomic_energies, const Split& split);
+// atomic number; may be empty. Returns true if it has warned of structures that repeat others.
+bool CheckSplit(const AtomicData& data, const std::map<uint8_t, double>& atomic_energies, const Split& split);
 
 }  // namespace rutile
 

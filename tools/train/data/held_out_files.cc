@@ -1,38 +1,12 @@
 #include "tools/train/data/held_out_files.h"
 
-#include <algorithm>
-#include <map>
 #include <set>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "lib/base/status_macros.h"
-#include "tools/common/run/run_tool.h"
 
 namespace rutile {
-namespace {
-
-constexpr int kNamed = 3;  // structures that a warning names
-
-// Warns of structures of one set that also train. trained: their places by the hashes of their content.
-void WarnOfTrainedOn(const AtomicData& data, const std::map<std::string, int64_t>& trained, const char* flag,
-                     absl::Span<const int64_t> set) {
-  std::vector<std::string> named;
-  int64_t count = 0;
-  for (const int64_t s : set) {
-    const auto found = trained.find(data.HashOfNumber(data.number(s)));
-    if (found == trained.end()) continue;
-    if (++count <= kNamed) named.push_back(absl::StrCat(data.name(s), " is ", data.name(found->second)));
-  }
-  if (count == 0) return;
-  PrintWarning(absl::StrCat(count, " of ", set.size(), " structures of --", flag,
-                            " are trained on, too: ", absl::StrJoin(named, ", "), count > kNamed ? ", ..." : "",
-                            "; their errors are of what was learned"));
-}
-
-}  // namespace
 
 absl::StatusOr<std::vector<int64_t>> PlacesOfFiles(const AtomicData& data, absl::Span<const std::string> files) {
   const std::set<std::string> paths(files.begin(), files.end());
@@ -55,10 +29,7 @@ std::vector<bool> HeldOut(const AtomicData& data, const SplitFiles& files) {
   return held_out;
 }
 
-absl::Status CheckHeldOut(const AtomicData& data, const SplitFiles& files, const Split& split) {
-  if (files.validation.empty() && files.test.empty()) return absl::OkStatus();
-  std::map<std::string, int64_t> trained;
-  for (const int64_t s : split.train) trained.emplace(data.HashOfNumber(data.number(s)), s);
+absl::Status CheckHeldOut(const SplitFiles& files, const Split& split) {
   struct Set {
     const char* flag;
     const std::vector<std::string>& files;
@@ -66,13 +37,10 @@ absl::Status CheckHeldOut(const AtomicData& data, const SplitFiles& files, const
   };
   for (const Set& set :
        {Set{"validation_data", files.validation, split.validation}, Set{"test_data", files.test, split.test}}) {
-    if (set.files.empty()) continue;
-    if (set.examples.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat("--", set.flag, "=", absl::StrJoin(set.files, ","),
-                                                     ": no structure in it can be compared with: expected some that "
-                                                     "have labels and are no isolated atoms"));
-    }
-    WarnOfTrainedOn(data, trained, set.flag, set.examples);
+    if (set.files.empty() || !set.examples.empty()) continue;
+    return absl::InvalidArgumentError(absl::StrCat("--", set.flag, "=", absl::StrJoin(set.files, ","),
+                                                   ": no structure in it can be compared with: expected some that have "
+                                                   "labels and are no isolated atoms"));
   }
   return absl::OkStatus();
 }

@@ -21,9 +21,8 @@ absl::StatusOr<std::vector<int64_t>> PlacesOfFiles(const AtomicData& data, absl:
 // Returns [structures] true for those of either set's files; empty without files.
 std::vector<bool> HeldOut(const AtomicData& data, const SplitFiles& files);
 
-// Warns of structures of these files that also train, by name: their errors are of what was learned. INVALID_ARGUMENT:
-// a set of files of which nothing is left to compare with.
-absl::Status CheckHeldOut(const AtomicData& data, const SplitFiles& files, const Split& split);
+// INVALID_ARGUMENT naming a set of files of which nothing is left to compare with.
+absl::Status CheckHeldOut(const SplitFiles& files, const Split& split);
 
 }  // namespace rutile
 

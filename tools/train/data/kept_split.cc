@@ -12,6 +12,7 @@
 #include "lib/file/file.h"
 #include "lib/potential/data/structure_list.h"
 #include "lib/train/files/checkpoint.h"
+#include "lib/train/files/checkpoint_series.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/options/trainer_settings.h"
 #include "tools/common/run/run_tool.h"
@@ -29,14 +30,17 @@ bool MayHaveOtherData(const TrainerOptions& options) {
                      [](const std::string& name) { return name == DataSetting().name || name == "all"; });
 }
 
+// Returns the path of the checkpoint that the run goes on from.
+std::string CheckpointOf(const std::string& directory, const TrainerOptions& options) {
+  if (!options.resume_from.empty()) return options.resume_from;
+  const RunDirectory run(directory);
+  return FileExists(run.checkpoint()) ? run.checkpoint() : run.previous();
+}
+
 // True if the run went on with other data once before, so that its sets are not those that would be drawn. The trainer
 // reads the checkpoint again and says what is wrong with it.
 bool WentOn(const std::string& directory, const TrainerOptions& options) {
-  const RunDirectory run(directory);
-  const std::string path = !options.resume_from.empty()   ? options.resume_from
-                           : FileExists(run.checkpoint()) ? run.checkpoint()
-                                                          : run.previous();
-  const absl::StatusOr<std::string> changes = ReadCheckpointChanges(path);
+  const absl::StatusOr<std::string> changes = ReadCheckpointChanges(CheckpointOf(directory, options));
   return changes.ok() && WentOnWithOtherData(*changes);
 }
 
@@ -100,6 +104,14 @@ absl::StatusOr<std::optional<Split>> KeptSplit(const std::string& directory, con
                             " train, ", kept.validation.size(), " validate, ", kept.test.size(), " test; ",
                             data.num_structures() - static_cast<int64_t>(known), " others are drawn for the sets"));
   return kept;
+}
+
+bool ResumesSameData(const std::string& directory, const TrainerOptions& options, int64_t num_structures,
+                     const Split& split) {
+  if (!GoesOn(directory, options) || !options.overrides.empty() || options.data_sha256.empty()) return false;
+  const absl::StatusOr<CheckpointSummary> then = ReadCheckpointSummary(CheckpointOf(directory, options));
+  return then.ok() && then->data_sha256 == options.data_sha256 &&
+         then->data == Fingerprint(num_structures, split.train, split.validation);
 }
 
 }  // namespace rutile

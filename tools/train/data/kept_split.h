@@ -1,8 +1,9 @@
-// Which set each structure of a resumed run was in, when the run goes on with other data.
+// Which set each structure of a resumed run was in, and whether the run goes on with the same data.
 
 #ifndef RUTILE_TOOLS_TRAIN_DATA_KEPT_SPLIT_H_
 #define RUTILE_TOOLS_TRAIN_DATA_KEPT_SPLIT_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -20,6 +21,12 @@ namespace rutile {
 // their structures are; under --override the last is warned of. directory: of the run that is written.
 absl::StatusOr<std::optional<Split>> KeptSplit(const std::string& directory, const TrainerOptions& options,
                                                const AtomicData& data);
+
+// True if `options` resumes a run whose checkpoint says that it learns from the inputs of options.data_sha256, and in
+// the sets of `split`: whatever is to be said of them, the run has said when it began. False if settings are
+// overridden.
+bool ResumesSameData(const std::string& directory, const TrainerOptions& options, int64_t num_structures,
+                     const Split& split);
 
 }  // namespace rutile
 

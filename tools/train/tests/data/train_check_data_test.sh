@@ -71,6 +71,19 @@ expect_line 'data check (energy): data.xyz#20 (training)' log
 succeeds $train $short --validation_frames=first --max_energy=20 data.xyz
 expect_no_line 'data check' log
 
+# A run that goes on with the same structures, in the same sets, has heard it; one with others hears it.
+resumed="$descriptor --hidden=4 --plot=false --threads=1 --lr_scheduler=constant --output_dir=resumed"
+succeeds $train $resumed --max_epochs=1 --validation_frames=last twice.xyz
+expect_line 'data check (duplicate)' log
+mkdir moved && mv twice.xyz moved
+succeeds $train $resumed --max_epochs=2 --resume --validation_frames=last moved/twice.xyz
+expect_no_line 'data check' log
+expect_no_line 'warning' log
+cat moved/twice.xyz off.xyz > more.xyz
+succeeds $train $resumed --max_epochs=3 --resume --override=data --validation_frames=last more.xyz
+expect_line 'data check (duplicate)' log
+expect_line 'data check (energy)' log
+
 # Fractional coordinates.
 awk 'BEGIN { for (k = 0; k < 6; ++k) {
   printf "2\nLattice=\"4 0 0 0 4 0 0 0 4\" Properties=species:S:1:pos:R:3 energy=%g\n", -10 - k / 100

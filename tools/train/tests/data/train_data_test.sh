@@ -80,6 +80,12 @@ expect_error 1 'f.safetensors and f-link.safetensors are one file' \
   $train --output_dir=h f.safetensors f-link.safetensors
 [ ! -e h ] || fail "a run that was refused left something: $(ls -R h)"
 succeeds $train --hidden=4 --max_epochs=1 --output_dir=copied f-copy.safetensors f.safetensors
+expect_line 'data check (duplicate): .* repeat structures of another set' log
+expect_no_line 'have the same content' log
+count=$(grep -c Lattice "$tio2")
+(seq 0 9 && seq "$count" $((count + 9))) > both
+succeeds $train --hidden=4 --max_epochs=1 --validation_frames=both --output_dir=copies f-copy.safetensors f.safetensors
+expect_no_line 'data check' log
 expect_line 'warning: f-copy.safetensors and f.safetensors have the same content' log
 rm f-link.safetensors f-copy.safetensors
 

@@ -103,10 +103,15 @@ succeeds $train $model $flags --max_energy=100 --validation_data=high.extxyz,mor
 refuses 'high.extxyz: no structure is left: all are left out by --max_energy' \
   $train $model $flags --max_energy=100 --validation_data=high.extxyz --output_dir=h train.extxyz
 
-# Copies across the sets are named.
+# Copies across the sets are named, with their sets, once.
 (cat valid.extxyz && frames 2 3) > leak.extxyz
 succeeds $train $model $flags --validation_data=leak.extxyz --output_dir=leak train.extxyz
-expect_line 'warning: 1 of 7 structures of --validation_data are trained on, too: leak.extxyz#6 is train.extxyz#2' log
+expect_line 'data check (duplicate): .*: leak.extxyz#6 (validation)' log
+[ "$(grep -c 'leak.extxyz#6' log)" = 1 ] || fail "a copy is told more than once: $(cat log)"
+cp train.extxyz copy.extxyz
+succeeds $train $model $flags --validation_data=copy.extxyz --output_dir=leak --overwrite train.extxyz
+expect_line 'data check (duplicate): .* copy.extxyz#0 (validation) repeats train.extxyz#0 (training)' log
+[ "$(grep -c 'copy.extxyz' log)" = 1 ] || fail "a copied file is told more than once: $(cat log)"
 
 # A committee, and two processes.
 succeeds $train $model $flags $own --committee=2 --output_dir=committee train.extxyz
