@@ -1,7 +1,7 @@
 // Types of entities (drug, gene, disease), by name: what they are, and how files of triples and models hold them.
 //
-// An entity has any number of types, none included. Types say nothing about learning; they name the entities that a
-// target is ranked among (lib/ranking/candidates.h).
+// An entity has any number of types, none included. They name the entities that a target is ranked among
+// (lib/ranking/candidates.h), and those that false answers are drawn from (train --negatives_by=type).
 
 #ifndef RUTILE_LIB_GRAPH_ENTITY_TYPES_H_
 #define RUTILE_LIB_GRAPH_ENTITY_TYPES_H_

@@ -20,12 +20,12 @@ constexpr int64_t kLeastMappedBytes = int64_t{32} << 20;
 
 // From now on MappedZeros puts arrays of `least_bytes` or more into files of `directory`. The files have no names, and
 // go with the process, however it ends. Call it before threads make arrays. An empty directory ends it.
-// INVALID_ARGUMENT: the directory is not there, is not one, or no file can be made in it.
+// INVALID_ARGUMENT: the directory is not there, is not one, no file can be made in it, or its files are in memory.
 absl::Status MapLargeArrays(absl::string_view directory, int64_t least_bytes = kLeastMappedBytes);
 
 // Returns `bytes` bytes of 0 in a file, aligned to a page, which the kernel writes to the disk and drops from memory as
-// it needs room. Room on the disk is taken now, so that no later write can fail. Null: MapLargeArrays was not called,
-// the array is small, or, after a warning, the disk has no room for it.
+// it needs room. Room on the disk is taken now, so that no later write finds none. Null: MapLargeArrays was not called,
+// or the array is small. Throws std::bad_alloc, after a line that says so, if the disk has no room for it.
 std::shared_ptr<void> MappedZeros(int64_t bytes);
 
 }  // namespace rutile

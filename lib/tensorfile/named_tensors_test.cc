@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/machine/mapped_memory.h"
 
 namespace rutile {
 namespace {
@@ -179,6 +180,22 @@ TEST(TensorTest, ReuseLeavesTheMemoryOfOthersAlone) {
   EXPECT_TRUE(part.Reuse(DType::kF32, {2}));
   EXPECT_FALSE(part.Reuse(DType::kF32, {4}));
   EXPECT_EQ(whole.dim(0), 10);
+}
+
+// A large tensor in a file is as any other; views keep the file.
+TEST(TensorTest, LargeTensorsMayBeInFiles) {
+  if (!MapLargeArrays(::testing::TempDir(), 4096).ok()) GTEST_SKIP() << "temporary files are in memory";
+  Tensor tensor = Tensor::Zeros(DType::kF32, {32, 32});
+  ASSERT_TRUE(MapLargeArrays("").ok());
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor.data()) % 4096, 0u) << "not of a mapping";
+  for (int64_t i = 0; i < 1024; ++i) tensor.mutable_values<float>()[i] = static_cast<float>(i);
+  Tensor part = tensor.Slice(512, {8});
+  EXPECT_TRUE(tensor.Reuse(DType::kF64, {512}));
+  EXPECT_FALSE(tensor.Reuse(DType::kF64, {513}));
+  tensor = Tensor();
+  EXPECT_EQ(part.values<float>()[7], 519);
+  part.mutable_values<float>()[7] = 1;
+  EXPECT_EQ(part.values<float>()[7], 1);
 }
 
 }  // namespace

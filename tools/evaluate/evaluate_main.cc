@@ -19,6 +19,7 @@
 #include "lib/potential/prediction/force_predictor.h"
 #include "lib/potential/prediction/predict_inputs.h"
 #include "lib/structure/structure.h"
+#include "tools/common/flags/memory_flag.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
@@ -68,6 +69,8 @@ absl::Status CheckFlags(const EvaluateShard& shard) {
 absl::Status RunEvaluate(const ToolRun& run) {
   constexpr char kNeeds[] = "needs a model and at least one file of data; see evaluate --help";
   if (run.args.empty()) return absl::InvalidArgumentError(kNeeds);
+  ASSIGN_OR_RETURN(const std::string mapped, MapMemoryFromFlag());
+  if (!mapped.empty()) PrintMessage(mapped);
   if (IsKgeModel(run.args[0])) return EvaluateKge(run);
   // Read the models before checking flags: otherwise a file that is no model would be taken for a potential, and flags
   // of embeddings would be blamed.

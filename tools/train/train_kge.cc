@@ -36,6 +36,7 @@
 #include "lib/train/run_plan.h"
 #include "lib/train/step/first_batch_check.h"
 #include "tools/common/flags/data_sha256.h"
+#include "tools/common/flags/memory_flag.h"
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/flag_settings.h"
 #include "tools/common/run/given_flags.h"
@@ -240,9 +241,11 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   ASSIGN_OR_RETURN(const Preset preset, PresetFromFlags());
   ASSIGN_OR_RETURN(TrainerOptions options, TrainerOptionsFromFlags());
   RETURN_IF_ERROR(CheckPlotFlags(options));
+  ASSIGN_OR_RETURN(const std::string mapped, MapMemoryFromFlag());
   ASSIGN_OR_RETURN(const std::optional<InitialKge> initial, InitialKgeFromFlags(options));
   ASSIGN_OR_RETURN(KgeOptions model, KgeOptionsFromFlags(initial.has_value() ? &initial->options() : nullptr, preset));
   std::vector<std::string> messages;
+  if (!mapped.empty()) messages.push_back(mapped);
   ASSIGN_OR_RETURN(const int gpu, KernelGpuFromFlags(options, /*rounds=*/true));
   ASSIGN_OR_RETURN(const FactorRounding factors,
                    gpu >= 0 ? GpuRoundingFromFlags(options) : KernelRoundingFromFlags(options));

@@ -21,6 +21,7 @@
 #include "lib/train/options/trainer_options.h"
 #include "tools/common/flags/data_sha256.h"
 #include "tools/common/flags/distinct_inputs.h"
+#include "tools/common/flags/memory_flag.h"
 #include "tools/common/flags/selection_flags.h"
 #include "tools/common/flags/split_flags.h"
 #include "tools/common/flags/structure_flags.h"
@@ -216,6 +217,8 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   if (!options.eager.on_cpu()) messages.push_back(kValidatesOnCpu);
   task_options.mixed_precision = factors == FactorRounding::kBf16;
   NoteNarrowNetworks(task_options.hidden, factors, options, &messages);
+  ASSIGN_OR_RETURN(const std::string mapped, MapMemoryFromFlag());
+  if (!mapped.empty()) messages.push_back(mapped);
   ASSIGN_OR_RETURN(const std::vector<std::string> memory, MemoryMessagesFromFlags(ModelKind::kPotential, options));
   messages.insert(messages.end(), memory.begin(), memory.end());
   ASSIGN_OR_RETURN(task_options.compile, CompileOptionsFromFlags(options));

@@ -68,15 +68,23 @@ absl::Status CheckSlice(const TensorFile& file, const ParameterSlice& slice, DTy
                                  DescribeShape(dtype, slice.shape)));
 }
 
+// Returns what is wrong with parameters, or null.
+template <typename T>
+const char* FaultOf(absl::Span<const T> values, bool are_variances) {
+  for (const T value : values) {
+    if (!std::isfinite(value)) return "holds NaN or infinity";
+    if (are_variances && value < 0) return "holds a negative variance";
+  }
+  return nullptr;
+}
+
 // Copies a slice's tensor, which CheckSlice has accepted, to its place in the flat parameters.
 absl::Status CopySlice(const TensorFile& file, const ParameterSlice& slice, Tensor* parameters) {
-  const auto error = [&](absl::string_view what) { return SliceError(file, slice, what); };
   const Tensor* tensor = &file.tensors.At(slice.name);
-  const bool variance = absl::EndsWith(slice.name, ".running_var");
-  for (const double value : tensor->ToDoubles()) {
-    if (!std::isfinite(value)) return error("holds NaN or infinity");
-    if (variance && value < 0) return error("holds a negative variance");
-  }
+  const bool are_variances = absl::EndsWith(slice.name, ".running_var");
+  const char* const fault = tensor->dtype() == DType::kF64 ? FaultOf(tensor->values<double>(), are_variances)
+                                                           : FaultOf(tensor->values<float>(), are_variances);
+  if (fault != nullptr) return SliceError(file, slice, fault);
   std::memcpy(static_cast<char*>(parameters->mutable_data()) + slice.offset * ByteSize(tensor->dtype()), tensor->data(),
               tensor->num_bytes());
   return absl::OkStatus();

@@ -9,11 +9,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "lib/base/logging.h"
 #include "lib/graph/vocabulary.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/task/parameter_slice.h"
-#include "lib/tensorfile/tensor_of_doubles.h"
+#include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
 namespace {
@@ -53,6 +54,22 @@ int64_t CountTaken(const std::vector<int64_t>& rows) {
   return std::count_if(rows.begin(), rows.end(), [](int64_t row) { return row >= 0; });
 }
 
+template <typename From, typename To>
+void Convert(absl::Span<const From> from, absl::Span<To> to) {
+  std::transform(from.begin(), from.end(), to.begin(), [](From value) { return static_cast<To>(value); });
+}
+
+// Copies `count` numbers of `from` from `begin` on to those of `to` from `at` on. Both are F32 or F64.
+void CopyValues(const Tensor& from, int64_t begin, int64_t count, int64_t at, Tensor* to) {
+  const auto copy = [&](auto values) {
+    const auto part = values.subspan(begin, count);
+    if (to->dtype() == DType::kF64) return Convert(part, to->mutable_values<double>().subspan(at, count));
+    Convert(part, to->mutable_values<float>().subspan(at, count));
+  };
+  if (from.dtype() == DType::kF64) return copy(from.values<double>());
+  copy(from.values<float>());
+}
+
 }  // namespace
 
 absl::StatusOr<KgeTransfer> TransferKge(const TrainedKge& from, const KgeShape& shape, const KnowledgeGraph& names,
@@ -85,28 +102,28 @@ absl::StatusOr<KgeTransfer> TransferKge(const TrainedKge& from, const KgeShape& 
   transfer.relations_taken = CountTaken(relations);
   transfer.relations_begun = static_cast<int64_t>(relations.size()) - transfer.relations_taken;
 
-  const std::vector<double> source = from.parameters.ToDoubles();
-  std::vector<double> values = start.ToDoubles();
+  transfer.parameters = Tensor::Zeros(shape.options.precision, start.shape());
+  CopyValues(start, 0, start.num_elements(), 0, &transfer.parameters);
   const std::vector<ParameterSlice> to_slices = shape.Slices(), from_slices = from.shape.Slices();
   CHECK_EQ(to_slices.size(), from_slices.size());  // the same model
   for (size_t k = 0; k < to_slices.size(); ++k) {
     const ParameterSlice& to = to_slices[k];
-    const double* const begin = source.data() + from_slices[k].offset;
-    double* const out = values.data() + to.offset;
+    const int64_t begin = from_slices[k].offset;
     const std::vector<int64_t>* rows = absl::StartsWith(to.name, "entity.")     ? &entities
                                        : absl::StartsWith(to.name, "relation.") ? &relations
                                                                                 : nullptr;
     if (rows == nullptr) {
-      std::copy(begin, begin + to.num_elements(), out);
+      CopyValues(from.parameters, begin, to.num_elements(), to.offset, &transfer.parameters);
       continue;
     }
-    const int64_t width = to.num_elements() / static_cast<int64_t>(rows->size());
-    for (size_t row = 0; row < rows->size(); ++row) {
+    const auto count = static_cast<int64_t>(rows->size());
+    const int64_t width = to.num_elements() / count;
+    for (int64_t row = 0; row < count; ++row) {
       const int64_t taken = (*rows)[row];
-      if (taken >= 0) std::copy(begin + taken * width, begin + (taken + 1) * width, out + row * width);
+      if (taken < 0) continue;
+      CopyValues(from.parameters, begin + taken * width, width, to.offset + row * width, &transfer.parameters);
     }
   }
-  transfer.parameters = TensorOfDoubles(shape.options.precision, values);
   return transfer;
 }
 

@@ -108,9 +108,9 @@ absl::StatusOr<std::unique_ptr<KgeTask>> KgeTask::Create(std::shared_ptr<const K
         "do not know: train on processors, or with compile_mode none");
   }
   if (options.negatives_per_batch > graph->num_entities()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("negatives_per_batch = ", options.negatives_per_batch, ": the graph has ", graph->num_entities(),
-                     " entities, of which each is drawn once at most; pass 0 to score all of them"));
+    return absl::InvalidArgumentError(absl::StrCat("negatives_per_batch = ", options.negatives_per_batch,
+                                                   ": the graph has ", graph->num_entities(),
+                                                   " entities; pass 0 to score all of them"));
   }
   if (options.negatives_per_batch > 0 && options.negatives_by == NegativeKind::kType && graph->entity_types.empty()) {
     return absl::InvalidArgumentError(

@@ -4,19 +4,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/machine/mapped_memory.h"
 
 DEFINE_bool(gradient_checkpointing, false,
             "Recompute activations in the backward pass. This flag is refused, because it would save nothing.");
 DEFINE_bool(memory_cleanup, false,
             "Release unused memory between epochs. Kernels do not need it: train says so and continues. LibTorch on "
             "CUDA refuses the flag.");
-DEFINE_string(
-    mapped_memory, "",
-    "A folder on a disk, best of this machine. Arrays of 32 MB and more (parameters, those of the best epoch, "
-    "what the optimizer remembers) then lie in files there, without names, and need not fit into memory: for "
-    "embeddings of very many entities with --negatives_per_batch, whose steps touch few rows. Numbers are "
-    "the same. Slower where they would have fitted.");
 
 namespace rutile {
 
@@ -38,13 +31,6 @@ absl::StatusOr<std::vector<std::string>> MemoryMessagesFromFlags(ModelKind model
               "pass as it drops of the first; leave it out, or use --compile_mode=compile, which builds no graph");
   }
   std::vector<std::string> messages;
-  if (!FLAGS_mapped_memory.empty()) {
-    if (absl::Status mapped = MapLargeArrays(FLAGS_mapped_memory); !mapped.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("--mapped_memory=", mapped.message()));
-    }
-    messages.push_back(absl::StrCat("arrays of ", kLeastMappedBytes >> 20, " MB and more are in files in ",
-                                    FLAGS_mapped_memory, " without names"));
-  }
   if (!FLAGS_memory_cleanup) return messages;
   if (!options.eager.on_cpu()) {
     return absl::InvalidArgumentError(

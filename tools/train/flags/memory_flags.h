@@ -13,7 +13,7 @@ namespace rutile {
 
 enum class ModelKind { kPotential, kEmbeddings };
 
-// Does what the flags say, and returns messages for the user. Call it before large arrays are made. INVALID_ARGUMENT,
+// Returns messages for the user. Call it before large arrays are made. INVALID_ARGUMENT,
 // with the reason, for a flag that cannot save memory here.
 absl::StatusOr<std::vector<std::string>> MemoryMessagesFromFlags(ModelKind model, const TrainerOptions& options);
 

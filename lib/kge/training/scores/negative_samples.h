@@ -36,7 +36,8 @@ struct Negatives {
 //
 // An entity that comes m times stands for m / (n_u / N + n_p p) entities, with n_u uniform draws and n_p others. On
 // average m is what it is divided by, so that sums over entities are those over all of them on average (the balance
-// heuristic of multiple importance sampling: Veach and Guibas, SIGGRAPH 1995, section 3.3; no weight is above N / n_u).
+// heuristic of multiple importance sampling: Veach and Guibas, SIGGRAPH 1995, section 3.3; no weight is above m N /
+// n_u).
 //
 // What is drawn depends on the graph, the options (their seed, too), epoch and number alone. Thread-safe.
 class NegativeSampler {

@@ -7,11 +7,12 @@
 //
 //   l = log Z - sum_T y_t x_t,   Z = sum_{t in T} e^x_t + sum_{c in S without T} w_c e^x_c
 //
-// The mean of Z over draws is the sum over all entities, since w_c is the inverse of the probability that c is drawn
-// (importance weights, or "log Q correction": Bengio & Senecal, IEEE Trans. Neural Netw. 19, 713 (2008), and Jean et
-// al., ACL 2015, arXiv:1412.2007, section 3). A negative that is a true tail of a query is left out for this query, as
-// it is in the first sum. With all entities as negatives, l is the loss of blocked_loss.h. As with the full 1vsAll,
-// tails of other triples with the same head and relation are false answers, unless group_queries makes them T.
+// The mean of Z over draws is the sum over all entities, since w_c is how often c was drawn divided by how often it is
+// on average (importance weights, or "log Q correction": Bengio & Senecal, IEEE Trans. Neural Netw. 19, 713 (2008), and
+// Jean et al., ACL 2015, arXiv:1412.2007, section 3). A negative that is a true tail of a query is left out for this
+// query, as it is in the first sum. With all entities as negatives, each once, l is the loss of blocked_loss.h. As with
+// the full 1vsAll, tails of other triples with the same head and relation are false answers, unless group_queries makes
+// them T.
 //
 // A known-false triple, whose answer is t, has the loss -log(1 - p), p = e^x_t / (e^x_t + sum_{c in S, c != t} w_c
 // e^x_c). Weights are those of query_weights.h.
