@@ -45,10 +45,13 @@ std::vector<Curve> LossCurves(const TrainingLog& log, const std::vector<double>&
   return curves;
 }
 
-// True if two rows belong to one epoch, so that epochs do not distinguish them.
-bool SeveralRowsInAnEpoch(const std::vector<double>& epoch) {
+// True if steps distinguish rows that epochs do not. A row that repeats the epoch and step of another tells nothing
+// new.
+bool IsOverSteps(const TrainingLog& log) {
+  const std::vector<double>&epoch = *log.Find("epoch"), *step = log.Find("step");
+  if (step == nullptr) return false;
   for (size_t row = 1; row < epoch.size(); ++row) {
-    if (epoch[row] == epoch[row - 1]) return true;
+    if (epoch[row] == epoch[row - 1] && (*step)[row] != (*step)[row - 1]) return true;
   }
   return false;
 }
@@ -126,7 +129,7 @@ std::string ColumnLabel(const TrainingLog& log, absl::string_view column) {
 absl::StatusOr<std::string> DrawLearningCurve(const TrainingLog& log, const KeptModel& kept) {
   const ProfileScope scope(Stage::kReport);
   const std::vector<double>& epoch = *log.Find("epoch");  // ReadTrainingLog has checked that it exists
-  const bool over_steps = SeveralRowsInAnEpoch(epoch) && log.Find("step") != nullptr;
+  const bool over_steps = IsOverSteps(log);
   const std::vector<double>& x = over_steps ? *log.Find("step") : epoch;
   std::vector<CurvePanel> panels;
   if (const std::string shown = Shown(log, kept); !shown.empty()) {
@@ -160,7 +163,7 @@ absl::Status AddTraining(const TrainingLog& log, const KeptModel& kept, ReportPi
   return pictures->Add(
       "learning_curve.svg", DrawLearningCurve(log, kept),
       absl::StrCat(shown.empty() ? "Loss" : absl::StrCat(ColumnLabel(log, shown), ", and below it loss"),
-                   " over the epochs, for training and validation data."));
+                   IsOverSteps(log) ? " over the steps" : " over the epochs", ", for training and validation data."));
 }
 
 }  // namespace rutile

@@ -57,6 +57,28 @@ TEST(LearningCurveTest, OverStepsWhereAnEpochHasSeveralRows) {
   EXPECT_THAT(Svg(log, Epoch(1)), HasSubstr("Epoch"));
 }
 
+std::string Section(const TrainingLog& log, const KeptModel& kept) {
+  HtmlReport html("t");
+  ReportPictures pictures(::testing::TempDir(), &html);
+  EXPECT_TRUE(AddTraining(log, kept, &pictures).ok());
+  return html.ToString();
+}
+
+TEST(LearningCurveTest, TheCaptionSaysWhatTheCurveIsOver) {
+  TrainingLog log = Log();
+  EXPECT_THAT(Section(log, {}), HasSubstr("Loss over the epochs, for training"));
+  log.values[0] = {1, 1, 2};
+  EXPECT_THAT(Section(log, {}), HasSubstr("Loss over the steps, for training"));
+}
+
+TEST(LearningCurveTest, ARowThatRepeatsEpochAndStepDoesNotCallForSteps) {
+  TrainingLog log = Log();
+  log.values[0] = {1, 2, 2};
+  log.values[1] = {10, 20, 20};
+  EXPECT_THAT(Svg(log, {}), HasSubstr("Epoch"));
+  EXPECT_THAT(Section(log, {}), HasSubstr("Loss over the epochs, for training"));
+}
+
 TEST(LearningCurveTest, RowsWithoutValidation) {
   TrainingLog log = Log();
   log.values[3] = {kNan, 2, kNan};
