@@ -155,7 +155,10 @@ absl::Status AddTraining(const TrainingLog& log, const KeptModel& kept, ReportPi
   const std::vector<double>& epoch = *log.Find("epoch");
   if (const std::optional<size_t> row = KeptRow(log, kept); row.has_value()) {
     std::string value;
-    if (!shown.empty()) value = absl::StrFormat(": %s %.4g", ColumnLabel(log, shown), (*log.Find(shown))[*row]);
+    // A row that a loss chose need not have the metric that is shown.
+    if (!shown.empty() && std::isfinite((*log.Find(shown))[*row])) {
+      value = absl::StrFormat(": %s %.4g", ColumnLabel(log, shown), (*log.Find(shown))[*row]);
+    }
     pictures->html()->AddParagraph(absl::StrFormat("%s epoch %g of the %g in the log%s.",
                                                    kept.epoch.has_value() ? "The model is of" : "The best was",
                                                    epoch[*row], epoch.back(), value));

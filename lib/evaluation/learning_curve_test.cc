@@ -154,6 +154,16 @@ TEST(LearningCurveTest, TheSectionSaysWhatIsKnownOfTheModel) {
   EXPECT_THAT(html.ToString(), Not(HasSubstr("Training")));
 }
 
+TEST(LearningCurveTest, AMetricThatTheRowLacksIsNotTold) {
+  KeptModel kept = ChosenBy("train_loss", false, 2);
+  kept.shown = "val_mrr";
+  TrainingLog log = GraphLog();
+  log.values[4] = {0.2, 0.5, kNan};  // the row with the lowest training loss was not validated
+  const std::string section = Section(log, kept);
+  EXPECT_THAT(section, HasSubstr("<p>The model is of epoch 2 of the 2 in the log.</p>"));
+  EXPECT_THAT(section, Not(HasSubstr("MRR nan")));
+}
+
 TEST(LearningCurveTest, FindsTheColumnThatAModelRecords) {
   EXPECT_EQ(ColumnOfValue(GraphLog(), 0, 0.2), "val_mrr");
   EXPECT_EQ(ColumnOfValue(GraphLog(), 1, 0.5), "val_mrr") << "of several, the first";
