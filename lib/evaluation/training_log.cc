@@ -49,8 +49,31 @@ absl::StatusOr<TrainingLog> ParseTable(absl::string_view path, absl::string_view
   return log;
 }
 
+// Returns the units that config.json beside the log has, {"val_loss":"eV/atom"}, as rows of log.jsonl name none; null
+// if there are none, as in a file of that name by another program.
+nlohmann::ordered_json UnitsBeside(absl::string_view path) {
+  const size_t slash = path.rfind('/');
+  const absl::string_view directory = slash == absl::string_view::npos ? "" : path.substr(0, slash + 1);
+  const absl::StatusOr<FileContents> config = FileContents::Open(absl::StrCat(directory, "config.json"));
+  if (!config.ok()) return {};
+  const absl::string_view text = config->data();
+  const auto json = nlohmann::ordered_json::parse(text.begin(), text.end(), /*cb=*/nullptr, /*allow_exceptions=*/false);
+  return json.is_object() && json.contains("log_units") ? json["log_units"] : nlohmann::ordered_json();
+}
+
+// Appends units to the names of columns: "val_loss[eV/atom]", as in log.tsv.
+void AddUnits(const nlohmann::ordered_json& units, std::vector<std::string>* columns) {
+  if (!units.is_object()) return;
+  for (std::string& column : *columns) {
+    const auto unit = units.find(column);
+    if (unit == units.end() || !unit->is_string() || unit->get_ref<const std::string&>().empty()) continue;
+    absl::StrAppend(&column, "[", unit->get_ref<const std::string&>(), "]");
+  }
+}
+
 absl::StatusOr<TrainingLog> ParseJsonLines(absl::string_view path, absl::string_view text) {
   TrainingLog log;
+  nlohmann::ordered_json units;
   int64_t line_number = 0;
   for (absl::string_view line : absl::StrSplit(absl::StripSuffix(text, "\n"), '\n')) {
     ++line_number;
@@ -59,7 +82,10 @@ absl::StatusOr<TrainingLog> ParseJsonLines(absl::string_view path, absl::string_
     if (!row.is_object()) {
       return absl::InvalidArgumentError(absl::StrCat(path, ":", line_number, ": is not a JSON object", kExpected));
     }
-    if (line_number == 1 && row.size() == 1 && row.contains("units")) continue;  // older versions begin so
+    if (line_number == 1 && row.size() == 1 && row.contains("units")) {  // older versions begin so
+      units = row["units"];
+      continue;
+    }
     if (log.columns.empty()) {
       for (const auto& [name, value] : row.items()) log.columns.push_back(name);
       log.values.resize(log.columns.size());
@@ -84,6 +110,7 @@ absl::StatusOr<TrainingLog> ParseJsonLines(absl::string_view path, absl::string_
     }
   }
   if (log.columns.empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": has no row", kExpected));
+  AddUnits(units.is_object() ? units : UnitsBeside(path), &log.columns);
   return log;
 }
 

@@ -13,7 +13,7 @@ namespace rutile {
 
 // A table of numbers; what is missing is NaN.
 struct TrainingLog {
-  std::vector<std::string> columns;         // "epoch", "train_loss[eV/atom]", ...; without units from log.jsonl
+  std::vector<std::string> columns;         // "epoch", "train_loss[eV/atom]", ...
   std::vector<std::vector<double>> values;  // [columns][rows]
 
   // Returns the column of that name, with or without its unit in brackets; nullptr if there is none.
@@ -23,8 +23,10 @@ struct TrainingLog {
 };
 
 // Reads a log: a tab-separated table with a header row, or JSON lines, of which each is a row with the names of the
-// first, as their first character tells. Cells that are empty, "nan" or null are NaN. NOT_FOUND, or INVALID_ARGUMENT
-// naming path and line: neither of these, a row with other columns, not a number.
+// first, as their first character tells. Cells that are empty, "nan" or null are NaN. JSON lines have their units in a
+// first line, {"units":{"val_loss":"eV/atom"}}, as older versions wrote it, or else in "log_units" of config.json in
+// the directory of the log; without either they have none. NOT_FOUND, or INVALID_ARGUMENT naming path and line: neither
+// of these, a row with other columns, not a number.
 absl::StatusOr<TrainingLog> ReadTrainingLog(absl::string_view path);
 
 }  // namespace rutile

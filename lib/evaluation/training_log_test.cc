@@ -52,6 +52,32 @@ TEST(TrainingLogTest, ReadsJsonLines) {
   }
 }
 
+TEST(TrainingLogTest, JsonLinesHaveTheUnitsOfAFirstLineOrOfTheConfiguration) {
+  constexpr char kRow[] = "{\"epoch\":1,\"val_loss\":0.25}\n";
+  const std::string directory = ::testing::TempDir() + "/run";
+  ASSERT_TRUE(MakeDirectories(directory).ok());
+  const std::string path = directory + "/log.jsonl", config = directory + "/config.json";
+  const auto columns = [&](absl::string_view text) {
+    EXPECT_TRUE(WriteFileAtomically(path, text).ok());
+    const absl::StatusOr<TrainingLog> log = ReadTrainingLog(path);
+    EXPECT_TRUE(log.ok()) << log.status();
+    return log.ok() ? log->columns : std::vector<std::string>();
+  };
+  EXPECT_THAT(columns(kRow), ElementsAre("epoch", "val_loss"));
+  for (const absl::string_view other : {"[1]", "{", "{\"log_units\":3}", "{\"log_units\":{\"val_loss\":1}}"}) {
+    ASSERT_TRUE(WriteFileAtomically(config, other).ok());
+    EXPECT_THAT(columns(kRow), ElementsAre("epoch", "val_loss")) << other;
+  }
+  ASSERT_TRUE(WriteFileAtomically(config, "{\"log_units\":{\"epoch\":\"\",\"val_loss\":\"eV/atom\"}}").ok());
+  EXPECT_THAT(columns(absl::StrCat(kRow, kRow)), ElementsAre("epoch", "val_loss[eV/atom]"));
+  EXPECT_THAT(columns(absl::StrCat("{\"units\":{\"epoch\":\"\",\"val_loss\":\"meV/atom\"}}\n", kRow)),
+              ElementsAre("epoch", "val_loss[meV/atom]"));
+  const absl::StatusOr<TrainingLog> log = ReadTrainingLog(path);
+  ASSERT_TRUE(log.ok()) << log.status();
+  EXPECT_EQ(log->Unit("val_loss"), "meV/atom");
+  EXPECT_THAT(*log->Find("val_loss"), ElementsAre(0.25));
+}
+
 TEST(TrainingLogTest, SaysWhereJsonIsBroken) {
   EXPECT_THAT(Read("{\"a\":1}\n").status().message(), HasSubstr("log.tsv:1: no \"epoch\""));
   EXPECT_THAT(Read("{\"epoch\":1}\n{\"epoch\":").status().message(), HasSubstr("log.tsv:2: is not a JSON object"));
