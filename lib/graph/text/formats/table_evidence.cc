@@ -123,27 +123,30 @@ std::vector<TableJudgment> JudgeFirstLines(const KnowledgeGraph& graph, absl::Sp
 
 TableJudgment JudgeColumnOrder(const KnowledgeGraph& graph) {
   std::vector<bool> is_head(graph.entities.size(), false), is_tail(graph.entities.size(), false);
-  std::vector<bool> is_relation(graph.relations.size(), false);
+  std::vector<int64_t> triples_of(graph.relations.size());
   int64_t num_triples = 0;
   for (const std::vector<Triple>* split : {&graph.train, &graph.valid, &graph.test}) {
     for (const Triple& triple : *split) {
-      is_head[triple.head] = is_tail[triple.tail] = is_relation[triple.relation] = true;
+      is_head[triple.head] = is_tail[triple.tail] = true;
+      ++triples_of[triple.relation];
       ++num_triples;
     }
   }
   const int64_t num_heads = std::count(is_head.begin(), is_head.end(), true);
   const int64_t num_tails = std::count(is_tail.begin(), is_tail.end(), true);
-  const int64_t num_relations = std::count(is_relation.begin(), is_relation.end(), true);
+  const int64_t num_relations = triples_of.size() - std::count(triples_of.begin(), triples_of.end(), 0);
+  const int64_t num_single = std::count(triples_of.begin(), triples_of.end(), 1);
   int64_t num_both = 0;
   for (size_t i = 0; i < is_head.size(); ++i) num_both += is_head[i] && is_tail[i];
   const int64_t num_entities = num_heads + num_tails - num_both;
   TableJudgment judgment;
   if (num_triples < kFewestForOrder || num_relations < 2) return judgment;
-  if (num_triples >= kFewestForSome && num_relations > num_entities && num_triples < 2 * num_relations) {
+  if (num_triples >= kFewestForSome && num_relations > num_entities && num_triples < 2 * num_relations &&
+      2 * num_single > num_relations) {
     judgment.evidence = Evidence::kSome;
     judgment.reason = absl::StrCat(
-        num_relations, " relations are more than the ", num_entities, " entities, and of ", num_triples,
-        " triples hardly any two share one, so that little can be learned: the relation may be in another column; then "
+        num_relations, " relations are more than the ", num_entities, " entities, and ", num_single,
+        " of them have one triple each, so that little can be learned: the relation may be in another column; then "
         "give --columns=1,3,2 if it is the last, otherwise --columns=1,2,3");
   }
   if (num_both * kSmallOverlap > std::min(num_heads, num_tails)) return judgment;
@@ -157,8 +160,8 @@ TableJudgment JudgeColumnOrder(const KnowledgeGraph& graph) {
     if (is_tail[i]) tails.insert(graph.entities[i]);
   }
   int64_t num_shared = 0, num_shared_heads = 0, num_shared_tails = 0;
-  for (size_t i = 0; i < is_relation.size(); ++i) {
-    if (!is_relation[i]) continue;
+  for (size_t i = 0; i < triples_of.size(); ++i) {
+    if (triples_of[i] == 0) continue;
     const bool with_heads = heads.contains(graph.relations[i]), with_tails = tails.contains(graph.relations[i]);
     num_shared_heads += with_heads;
     num_shared_tails += with_tails;

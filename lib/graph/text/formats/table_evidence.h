@@ -42,8 +42,9 @@ std::vector<TableJudgment> JudgeFirstLines(const KnowledgeGraph& graph, absl::Sp
 // Judges whether another column holds the relation. Relations are fewer than heads or tails, and things are heads here
 // and tails there. It is some evidence if there are as many relations as tails (or heads), and no tail is a head; it is
 // strong if, further, most relations are also entities; then the column that shares no names with the others holds
-// relations. It is some evidence, too, if there are more relations than entities, and fewer than two triples for each:
-// a column of numbers or sentences taken for the relation. reason names the flag with the likely columns.
+// relations. It is some evidence, too, if there are more relations than entities, fewer than two triples for each, and
+// most of them with one triple: a column of numbers or sentences taken for the relation. reason names the flag with
+// the likely columns.
 TableJudgment JudgeColumnOrder(const KnowledgeGraph& graph);
 
 }  // namespace rutile

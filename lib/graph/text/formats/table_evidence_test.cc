@@ -123,8 +123,17 @@ TEST(TableEvidenceTest, ARelationForEachTripleIsNoticed) {
   for (int i = 0; i < 30; ++i) lines.push_back(absl::StrCat("e", i % 10, " edge", i, " e", (3 * i + 1) % 10));
   const TableJudgment judgment = JudgeOrder(lines);
   EXPECT_EQ(judgment.evidence, Evidence::kSome);
-  EXPECT_THAT(judgment.reason, HasSubstr("30 relations are more than the 10 entities, and of 30 triples"));
+  EXPECT_THAT(judgment.reason,
+              HasSubstr("30 relations are more than the 10 entities, and 30 of them have one triple each"));
   EXPECT_THAT(judgment.reason, HasSubstr("--columns=1,2,3"));
+  // Where most relations have two triples, an average below two does not say that relations are rare.
+  std::vector<std::string> pairs = lines;
+  for (int i = 0; i < 14; ++i) pairs.push_back(absl::StrCat("e", (i + 5) % 10, " edge", i, " e", (7 * i + 2) % 10));
+  const TableJudgment most = JudgeOrder(pairs);
+  EXPECT_EQ(most.evidence, Evidence::kSome);
+  EXPECT_THAT(most.reason, HasSubstr("and 16 of them have one triple each"));
+  pairs.push_back("e0 edge14 e5");
+  EXPECT_EQ(JudgeOrder(pairs).evidence, Evidence::kNone) << "15 of 30 have one triple each, 45 triples in all";
   // Nations have more relations than entities, and many triples for each.
   for (int i = 0; i < 30; ++i) lines.push_back(absl::StrCat("e", (i + 5) % 10, " edge", i, " e", (7 * i + 2) % 10));
   EXPECT_EQ(JudgeOrder(lines).evidence, Evidence::kNone);
