@@ -93,6 +93,14 @@ std::vector<Group> GroupsOf(absl::Span<const RankingRow> rows, absl::string_view
   return groups;
 }
 
+// Returns the sums of a group: of both sides or, where one side alone has candidates, of that one.
+const RankSums& SumsOf(const Group& group, RankSums RankingRow::*sums) {
+  for (const RankingRow* row : {group.all, group.tail, group.head}) {
+    if (row != nullptr && (row->*sums).count > 0) return row->*sums;
+  }
+  return group.all->*sums;
+}
+
 // Makes a table with one row for each group. title: of the first column. triples: of each group in training, in a
 // column of its own unless it is empty.
 HtmlTable GroupTable(absl::Span<const Group> groups, const std::string& title, absl::Span<const int64_t> triples,
@@ -113,7 +121,7 @@ HtmlTable GroupTable(absl::Span<const Group> groups, const std::string& title, a
     return row == nullptr || (row->*sums).count == 0 ? "" : Share((row->*sums).mrr());
   };
   for (size_t g = 0; g < groups.size(); ++g) {
-    const RankSums& s = groups[g].all->*sums;
+    const RankSums& s = SumsOf(groups[g], sums);
     if (s.count == 0) continue;
     std::vector<std::string> cells = {groups[g].name};
     if (!triples.empty()) cells.push_back(absl::StrCat(triples[g]));
@@ -133,8 +141,14 @@ void AddGroups(absl::Span<const Group> groups, const std::string& title, absl::S
                const KgeEvaluation& evaluation, absl::string_view summary, HtmlReport* html) {
   html->AddTable(GroupTable(groups, title, triples, evaluation.hits_at), summary);
   if (evaluation.ranks.candidates.empty()) return;
-  const HtmlTable among = GroupTable(groups, title, triples, evaluation.hits_at, &RankingRow::among);
+  HtmlTable among = GroupTable(groups, title, triples, evaluation.hits_at, &RankingRow::among);
   if (among.rows.empty()) return;
+  const TripleRanks& ranks = evaluation.ranks;
+  if (!ranks.head.empty() && ranks.tail_among.empty() != ranks.head_among.empty()) {
+    among.caption =
+        absl::StrCat("Ranks among candidates, of queries for ", ranks.head_among.empty() ? "tails" : "heads",
+                     " alone, as the other side has no candidates.");
+  }
   html->AddTable(among, summary.empty() ? "" : absl::StrCat(summary, ", among candidates"));
 }
 

@@ -79,6 +79,21 @@ cmp stdout out/metrics.tsv || fail "metrics.tsv is not what was printed"
 [ "$(head -n 1 out/ranks.tsv | tr '\t' '\n' | tail -n 2 | tr '\n' ' ')" = 'tail_rank_among head_rank_among ' ] ||
   fail "ranks.tsv: $(head -n 2 out/ranks.tsv)"
 expect_text 'Ranks among candidates' out/report.html
+expect_no_line 'queries for tails alone' out/report.html
+# With candidates on one side, the page has the numbers of that side for each relation and category.
+for side in tail head; do
+  succeeds $evaluate --${side}_candidates=seen --output_dir=one m.safetensors g.safetensors
+  expect_text "Ranks among candidates, of queries for ${side}s alone" one/report.html
+  awk -F'\t' -v side=$side 'NR == 1 { for (i = 1; i <= NF; ++i) at[$i] = i; next }
+    ($1 == "relation" || $1 == "category") && $3 == side && $at["among_count"] > 0 {
+      printf("%s\t%d\t%.4f\n", $2, $at["among_count"], $at["among_mrr"]) }' one/metrics.tsv > among.tsv
+  [ "$(wc -l < among.tsv)" -ge 4 ] || fail "too few groups for this test: $(cat one/metrics.tsv)"
+  while IFS=$'\t' read -r name count mrr; do
+    row=$(sed -n "s|^<tr><td class=\"text\">$name</td>\(.*\)</tr>$|\1|p" one/report.html | sed -n 2p |
+      sed 's|</*td>| |g; s|  *| |g')
+    echo "$row" | grep -q " $count [^ ]* $mrr " || fail "$side, $name: $count $mrr, the page has '$row'"
+  done < among.tsv
+done
 for i in 1 2; do
   succeeds $evaluate --candidates=types --shard=$i/2 --output_dir=parts m.safetensors g.safetensors
 done
