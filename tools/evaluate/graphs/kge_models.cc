@@ -1,5 +1,6 @@
 #include "tools/evaluate/graphs/kge_models.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "lib/graph/triples_file.h"
 #include "lib/kge/model/kge_import.h"
 #include "lib/kge/model/kge_options.h"
+#include "lib/kge/new_entities/grown_graph.h"
 #include "lib/kge/training/model_scorer.h"
 #include "lib/ranking/ensemble_scorer.h"
 #include "lib/tensorfile/file_kind.h"
@@ -54,6 +56,12 @@ absl::StatusOr<KgeScorer> KgeModels::Scorer(int num_threads) const {
   for (const TrainedKge& model : models) scorers.push_back(MakeScorer(model.shape, model.parameters, num_threads));
   if (!is_ensemble()) return std::move(scorers[0]);
   return MakeEnsembleScorer(std::move(scorers));
+}
+
+int64_t NumFoldedIn(const KgeModels& models) {
+  int64_t most = 0;
+  for (const TrainedKge& model : models.models) most = std::max(most, NumNewEntities(model.metadata));
+  return most;
 }
 
 absl::StatusOr<KgeModels> ReadKgeModels(const ToolRun& run, int64_t embedding_height, const std::string& output_model,

@@ -3,6 +3,7 @@
 #ifndef RUTILE_TOOLS_EVALUATE_GRAPHS_KGE_MODELS_H_
 #define RUTILE_TOOLS_EVALUATE_GRAPHS_KGE_MODELS_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,10 @@ struct KgeModels {
   // parameters.
   absl::StatusOr<KgeScorer> Scorer(int num_threads) const;
 };
+
+// Returns the number of entities that were folded in after training (--new_triples), which have the last ids: of
+// several models, the largest.
+int64_t NumFoldedIn(const KgeModels& models);
 
 // Reads the models that the first argument names, with commas between. One model may be of another project, together
 // with the names of the triples, which then sets `graph`; it is written to `output_model`, unless that is empty.

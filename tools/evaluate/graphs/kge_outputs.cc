@@ -8,6 +8,8 @@
 #include "absl/strings/str_split.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/file.h"
+#include "lib/graph/triple.h"
+#include "lib/graph/triple_weights.h"
 #include "lib/ranking/rank_tables.h"
 #include "lib/ranking/ranks_file.h"
 #include "lib/tensorfile/provenance.h"
@@ -30,6 +32,19 @@ std::string OutsideNote(absl::Span<const RankingRow> rows) {
   return absl::StrCat(absl::StrJoin(parts, " and "),
                       " are no candidates themselves: they are left out of the metrics among candidates (column "
                       "among_outside), which therefore are of fewer queries than the others");
+}
+
+// Returns the training triples that the models learned from: those with a weight above 0, and without entities that
+// were folded in afterward, which have the last ids.
+std::vector<Triple> LearnedTriples(const KgeModels& models, const KnowledgeGraph& graph) {
+  const int64_t num_trained = graph.num_entities() - NumFoldedIn(models);
+  std::vector<Triple> learned;
+  for (size_t i = 0; i < graph.train.size(); ++i) {
+    const Triple& triple = graph.train[i];
+    const bool is_known = triple.head < num_trained && triple.tail < num_trained;
+    if (is_known && WeightOf(graph.train_weights, i) > 0) learned.push_back(triple);
+  }
+  return learned;
 }
 
 }  // namespace
@@ -99,11 +114,12 @@ absl::Status WriteKgeOutputs(const std::string& directory, const ToolRun& run, c
   RETURN_IF_ERROR(WriteFileAtomically(directory + "/metrics.tsv", MetricsTable(evaluation, evaluation.rows)));
   const std::vector<Triple> ranked = RankedTriples(graph, evaluation.options);
   RETURN_IF_ERROR(WriteRanksTsv(directory + "/ranks.tsv", graph, ranked, evaluation.ranks));
-  const std::vector<RankingRow> by_frequency = ComputeFrequencyRows(
-      ranked, evaluation.ranks, evaluation.hits_at, EntityFrequencies(graph.train, graph.num_entities()));
+  const std::vector<Triple> learned = LearnedTriples(models, graph);
+  const std::vector<RankingRow> by_frequency = ComputeFrequencyRows(ranked, evaluation.ranks, evaluation.hits_at,
+                                                                    EntityFrequencies(learned, graph.num_entities()));
   RETURN_IF_ERROR(WriteFileAtomically(directory + "/metrics_by_frequency.tsv", MetricsTable(evaluation, by_frequency)));
   ASSIGN_OR_RETURN(const std::string warning,
-                   WriteKgeReport(directory, run, {inputs[0], models, graph, evaluation, by_frequency}));
+                   WriteKgeReport(directory, run, {inputs[0], models, graph, evaluation, learned, by_frequency}));
   if (!warning.empty()) PrintWarning(warning);
   return absl::OkStatus();
 }

@@ -182,12 +182,24 @@ HtmlTable Facts(const KgeModels& models, const KnowledgeGraph& graph, const KgeE
   return table;
 }
 
+// Returns which training triples the numbers of training triples leave out; "" if they count all.
+std::string UncountedNote(const KgeReport& report) {
+  const size_t left_out = report.graph.train.size() - report.learned.size();
+  if (left_out == 0) return "";
+  return absl::StrCat(
+      "Of ", report.graph.train.size(), " training triples in ", report.triples, ", ", left_out,
+      " do not count, as training did not learn from them: they have the weight 0 or an entity that was "
+      "folded in afterward.");
+}
+
 // Adds the relations, those with the lowest MRR first; after ten, the rest is folded.
-absl::Status AddRelations(const KnowledgeGraph& graph, const KgeEvaluation& evaluation, ReportPictures* pictures) {
+absl::Status AddRelations(const KgeReport& report, ReportPictures* pictures) {
+  const KnowledgeGraph& graph = report.graph;
+  const KgeEvaluation& evaluation = report.evaluation;
   std::vector<Group> groups = GroupsOf(evaluation.rows, "relation");
   if (groups.empty()) return absl::OkStatus();
   std::vector<int64_t> triples_of(graph.num_relations());
-  for (const Triple& triple : graph.train) ++triples_of[triple.relation];
+  for (const Triple& triple : report.learned) ++triples_of[triple.relation];
   absl::flat_hash_map<absl::string_view, int64_t> id;
   for (int64_t r = 0; r < graph.num_relations(); ++r) id[graph.relations[r]] = r;
   // A convention of others gives targets whose score is NaN the rank 0, and so an infinite MRR.
@@ -216,6 +228,7 @@ absl::Status AddRelations(const KnowledgeGraph& graph, const KgeEvaluation& eval
                                 "MRR of each relation over the number of its training triples; the area of a point is "
                                 "its share of the queries."));
   html->AddParagraph("The relations with the lowest MRR come first. That of few queries says little.");
+  if (const std::string note = UncountedNote(report); !note.empty()) html->AddParagraph(note);
   const size_t worst = std::min(groups.size(), kWorst), shown = std::min(groups.size(), kMostRelations);
   const auto all = absl::MakeConstSpan(groups);
   const auto all_triples = absl::MakeConstSpan(triples);
@@ -264,6 +277,7 @@ absl::Status AddFrequencies(const KgeReport& report, ReportPictures* pictures) {
       "The answer is the tail where a tail is asked for, and the head where a head is. Its frequency is the "
       "number of training triples of ",
       report.triples, " that it is in, as head or tail. Groups are powers of two."));
+  if (const std::string note = UncountedNote(report); !note.empty()) html->AddParagraph(note);
   for (const std::string& note : FrequencyNotes(report.models, report.graph, report.triples)) html->AddParagraph(note);
   std::vector<std::string> names;
   std::vector<double> share;
@@ -338,7 +352,7 @@ absl::StatusOr<std::string> WriteKgeReport(const std::string& directory, const T
   if (!evaluation.ranks.candidates.empty()) {
     html.AddTable(MetricsHtml(evaluation.rows, evaluation.hits_at, &RankingRow::among));
   }
-  RETURN_IF_ERROR(AddRelations(report.graph, evaluation, &pictures));
+  RETURN_IF_ERROR(AddRelations(report, &pictures));
   html.AddSection("By category of relation");
   html.AddParagraph(
       "1-N: a head has 1.5 tails or more on average over the training triples; N-1: a tail has as many heads.");

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/graph/knowledge_graph.h"
+#include "lib/graph/triple.h"
 #include "lib/ranking/ranking_metrics.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/evaluate/graphs/kge_models.h"
@@ -21,7 +22,8 @@ struct KgeReport {
   const KgeModels& models;
   const KnowledgeGraph& graph;
   const KgeEvaluation& evaluation;
-  const std::vector<RankingRow>& by_frequency;  // of EntityFrequencies of the graph's training triples
+  const std::vector<Triple>& learned;           // training triples that count: not of weight 0 or of folded-in entities
+  const std::vector<RankingRow>& by_frequency;  // of EntityFrequencies of these
 };
 
 // Writes report.html into an existing directory, and beside it the pictures that there is data for:

@@ -71,7 +71,9 @@ last=$(grep -n -m 1 "<td class=\"text\">$(tail -n 1 by_mrr | cut -f 2)</td>" out
 [ "$first" -lt "$fold" ] && [ "$fold" -lt "$last" ] || fail "order: $first $fold $last"
 
 # Frequencies as they are defined: from the text of the training triples and the ranks of each triple.
-awk -F'\t' 'function group(n,  low) {
+# by_frequency TRAIN RANKS
+by_frequency() {
+  awk -F'\t' 'function group(n,  low) {
     if (n < 2) return n
     for (low = 1; 2 * low <= n; low *= 2);
     return low "-" 2 * low - 1
@@ -82,12 +84,30 @@ awk -F'\t' 'function group(n,  low) {
   { t = group(n[$3] + 0); h = group(n[$1] + 0)
     add("tail", t, $at["tail_rank"]); add("head", h, $at["head_rank"]) }
   END { for (g in sum) printf "%s\t%d\t%.6f\n", g, count[g], sum[g] / count[g] }' \
-  "$elements/train.txt" out/ranks.tsv | sort > expected
+  "$1" "$2" | sort
+}
+by_frequency "$elements/train.txt" out/ranks.tsv > expected
 awk -F'\t' 'NR > 1 && $3 != "both" { print $2 "\t" $3 "\t" $4 "\t" $6 }' out/metrics_by_frequency.tsv | sort > found
 diff expected found || fail "ranks by frequency"
 expect_line '^frequency	[0-9]*-[0-9]*	both	' out/metrics_by_frequency.tsv
 expect_text 'number of training triples of t.safetensors that it is in, as head or tail' out/report.html
 expect_no_line 'is not known' out/report.html
+expect_no_line 'do not count' out/report.html
+# Training learns nothing from triples of weight 0, which therefore do not count.
+awk '{ print $0 "\t" (NR % 3 == 0 ? 0 : 1) }' "$elements/train.txt" > train-w.tsv
+for split in valid test; do sed 's/$/\t1/' "$elements/$split.txt" > $split-w.tsv; done
+succeeds "$featurize" --output=w.safetensors --weight_column=4 --train=train-w.tsv --valid=valid-w.tsv --test=test-w.tsv
+succeeds "$train" --kge_model=complex --embedding_dim=20 --max_epochs=1 --plot=false --output_dir=run-w w.safetensors
+succeeds "$evaluate" --output_dir=out-w run-w/best.safetensors w.safetensors
+awk -F'\t' '$4 > 0' train-w.tsv > counted.tsv
+by_frequency counted.tsv out-w/ranks.tsv > expected
+awk -F'\t' 'NR > 1 && $3 != "both" { print $2 "\t" $3 "\t" $4 "\t" $6 }' out-w/metrics_by_frequency.tsv | sort > found
+diff expected found || fail "ranks by frequency with weights of 0"
+all=$(wc -l < train-w.tsv)
+expect_text "Of $all training triples in w.safetensors, $((all / 3)) do not count" out-w/report.html
+relation=$(cut -f 2 counted.tsv | sort | uniq -c | sort -n | awk 'END { print $2 " " $1 }')
+grep -q "^<tr><td class=\"text\">${relation% *}</td><td>${relation#* }</td>" out-w/report.html ||
+  fail "training triples of a relation: $relation, $(grep ">${relation% *}<" out-w/report.html)"
 
 # Both kinds of logs give the same picture; the log of another run is noticed.
 succeeds "$evaluate" --train_log=run/log.tsv --output_dir=tsv run/best.safetensors t.safetensors
@@ -108,6 +128,23 @@ head -n 1 run/log.tsv > short.tsv
 sed -n 2p run/log.tsv | sed 's/^1	[0-9]*/99	9999/' >> short.tsv
 succeeds "$evaluate" --train_log=short.tsv --output_dir=out run/best.safetensors t.safetensors
 expect_line 'warning: --train_log=short.tsv: has no row of epoch [0-9]*, step [0-9]*, of which run/best.safetensors' log
+
+# The last model of a run that stopped within an epoch has no row in the log, which is no sign of another run.
+succeeds "$train" --kge_model=complex --embedding_dim=20 --max_epochs=6 --plot=false --output_dir=whole t.safetensors
+steps=$(awk -F'\t' '$1 == 1 { print $2 }' whole/log.tsv)
+[ "$steps" -gt 1 ] || fail "epochs of one step: $(cat whole/log.tsv)"
+succeeds "$train" --kge_model=complex --embedding_dim=20 --max_steps=$((2 * steps + 1)) --plot=false --output_dir=part \
+  t.safetensors
+# The row of the epoch that was not finished is left out, as in the log of a run that a signal stopped.
+awk -F'\t' -v last=$((2 * steps + 1)) '$2 != last' part/log.tsv > part.tsv
+succeeds "$evaluate" --train_log=part.tsv --output_dir=within part/last.safetensors t.safetensors
+expect_line "part.tsv: has no row of step $((2 * steps + 1)), as part/last.safetensors was saved within an epoch" log
+expect_text 'was saved within an epoch' within/report.html
+expect_no_line 'another run' log
+# A log whose epochs have other numbers of steps is that of another run.
+awk -F'\t' -v OFS='\t' 'NR > 1 { $2 = 100 * $2 } { print }' part.tsv > other.tsv
+succeeds "$evaluate" --train_log=other.tsv --output_dir=within part/last.safetensors t.safetensors
+expect_line 'warning: --train_log=other.tsv: has no row of .* is it the log of another run' log
 
 # Frequencies are of the file of triples; where the model learned from others, the report says so.
 awk -F'\t' 'NR == FNR { ++n[$1]; ++n[$3]; next } !dropped && n[$1] > 5 && n[$3] > 5 { dropped = 1; next } { print }' \
@@ -149,4 +186,7 @@ refuses 'none.tsv: No such file' \
   "$evaluate" --train_log=none.tsv --output_dir=out run/best.safetensors t.safetensors
 refuses 'questions.tsv:1: no column "epoch"; expected the log.tsv or log.jsonl' \
   "$evaluate" --train_log=questions.tsv --output_dir=out run/best.safetensors t.safetensors
+printf 'epoch\tstep\tloss\n1\t1\t0.5\n1\t2\t0.4\n' > steps.tsv
+refuses 'steps.tsv: has no train_loss; expected the log of epochs.* not that of steps' \
+  "$evaluate" --train_log=steps.tsv --output_dir=out run/best.safetensors t.safetensors
 finish

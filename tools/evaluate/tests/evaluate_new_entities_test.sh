@@ -78,13 +78,21 @@ expect_no_line '	train$' stdout
 succeeds $evaluate --new_triples=new.txt --candidates=seen --per_relation --output_dir=out $model asked.safetensors
 expect_line 'folded in after training' out/report.html
 expect_text new.txt out/ranks.safetensors
+# Training did not see its triples: frequencies leave them out, of a model that is written, too.
+awk -F'\t' 'NR == FNR { ++n[$1]; ++n[$3]; next } FNR > 1 { count += !n[$1] + !n[$3] } END { print count }' \
+  train.txt out/ranks.tsv > expected
+[ "$(awk -F'\t' '$2 == 0 && $3 == "both" { print $4 }' out/metrics_by_frequency.tsv)" = "$(cat expected)" ] ||
+  fail "answers that training did not see: $(cat expected out/metrics_by_frequency.tsv)"
+expect_text "$(wc -l < new.txt) do not count, as training did not learn from them" out/report.html
 
 # A model that is written answers as it did when it was folded in, and can be grown, judged and gone on with.
 succeeds $evaluate --new_triples=new.txt --output_model=grown.safetensors --output_triples=grown_g.safetensors \
   $model asked.safetensors
 expect_line 'wrote grown_g.safetensors' log
 [ ! -s stdout ] || fail "something is evaluated: $(cat stdout)"
-succeeds $evaluate grown.safetensors grown_g.safetensors
+succeeds $evaluate --output_dir=out-grown grown.safetensors grown_g.safetensors
+cut -f 1-4 out/metrics_by_frequency.tsv > expected
+cut -f 1-4 out-grown/metrics_by_frequency.tsv | cmp - expected || fail "frequencies of a model that is written"
 cmp stdout one.tsv || fail "the written model ranks otherwise: $(cat stdout one.tsv)"
 expect_no_line 'warning' log
 expect_text new_entities_command grown.safetensors
