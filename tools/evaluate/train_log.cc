@@ -35,6 +35,14 @@ absl::Status CheckTrainLog() {
 absl::StatusOr<std::optional<TrainingLog>> TrainLogFromFlag() {
   if (FLAGS_train_log.empty()) return std::nullopt;
   ASSIGN_OR_RETURN(TrainingLog log, ReadTrainingLog(FLAGS_train_log));
+  if (!HasLearningCurve(log)) {
+    const bool has_column = log.Find("train_loss") != nullptr || log.Find("val_loss") != nullptr;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--train_log=", FLAGS_train_log,
+                     has_column ? ": no train_loss or val_loss in it is a number, so that there is nothing to draw"
+                                : ": has no train_loss; expected the log of epochs, log.tsv or log.jsonl, and not that "
+                                  "of steps (steps.tsv, steps.jsonl)"));
+  }
   return std::optional<TrainingLog>(std::move(log));
 }
 

@@ -17,7 +17,8 @@ namespace rutile {
 // INVALID_ARGUMENT for --train_log without --output_dir, where nothing would show it.
 absl::Status CheckTrainLog();
 
-// Reads the log; nullopt without the flag. Errors: those of ReadTrainingLog.
+// Reads the log; nullopt without the flag. Errors: those of ReadTrainingLog; INVALID_ARGUMENT for a log with no loss to
+// draw, as that of steps.
 absl::StatusOr<std::optional<TrainingLog>> TrainLogFromFlag();
 
 // Returns where the log has a model of these metadata (epoch, step, and loss: the value that chose it), and which
