@@ -25,6 +25,19 @@ std::optional<double> NumberOf(const Metadata& metadata, const char* key) {
   return value;
 }
 
+// True if a model may have been saved within an epoch, between the rows of a log: `step` steps were done, and `epoch`
+// epochs completed. A log has rows of whole epochs and of validations only.
+bool IsBetweenRows(const std::vector<double>& epochs, const std::vector<double>& steps, double epoch, double step) {
+  std::optional<size_t> before, after;
+  for (size_t row = 0; row < epochs.size(); ++row) {
+    if (steps[row] < step && (!before.has_value() || steps[row] >= steps[*before])) before = row;
+    if (steps[row] > step && (!after.has_value() || steps[row] < steps[*after])) after = row;
+  }
+  // A row of a validation within an epoch has the number of that epoch, which is not completed yet.
+  const bool begins = before.has_value() ? epochs[*before] == epoch || epochs[*before] == epoch + 1 : epoch == 0;
+  return begins && (!after.has_value() || epochs[*after] == epoch + 1);
+}
+
 }  // namespace
 
 absl::Status CheckTrainLog() {
@@ -66,8 +79,16 @@ KeptModel KeptModelOf(const TrainingLog& log, const Metadata& metadata, absl::st
     kept.epoch = epochs[*found];
     return kept;
   }
+  const bool between_rows = !found.has_value() && by_step && IsBetweenRows(epochs, *steps, *kept.epoch, *kept.step);
   kept.epoch = kept.step = std::nullopt;
   kept.doubt = absl::StrCat("--train_log=", FLAGS_train_log);
+  if (between_rows) {
+    absl::StrAppend(&kept.doubt, ": has no row of step ", metadata.at("step"), ", as ", path,
+                    " was saved within an epoch, and rows are of whole epochs and of validations. Whether the log is "
+                    "of the same run was not checked.");
+    PrintMessage(kept.doubt);
+    return kept;
+  }
   if (!found.has_value()) {
     absl::StrAppend(&kept.doubt, ": has no row of ", where, ", of which ", path, " is: is it the log of another run?");
   } else {

@@ -23,7 +23,8 @@ absl::StatusOr<std::optional<TrainingLog>> TrainLogFromFlag();
 
 // Returns where the log has a model of these metadata (epoch, step, and loss: the value that chose it), and which
 // column has that value; what the metadata or the log lack stays unknown. Warns, and says so in `doubt`, if the log has
-// no such row or value: it is of another run. path: of the model, for the warning.
+// no such row or value: it is of another run. A model that was saved within an epoch has no row; that is said in the
+// same places, without a warning. path: of the model, for the warning.
 KeptModel KeptModelOf(const TrainingLog& log, const Metadata& metadata, absl::string_view path);
 
 }  // namespace rutile
