@@ -84,6 +84,9 @@ absl::Status RunEvaluate(const ToolRun& run) {
   if (run.args.size() < 2) return absl::InvalidArgumentError(kNeeds);
   ASSIGN_OR_RETURN(const EvaluateShard shard, ShardFromFlags());
   RETURN_IF_ERROR(CheckFlags(shard));
+  if (models.potentials.size() > 1) {
+    RETURN_IF_ERROR(RefuseFlags("with several models, as a log is of the run of one", {"train_log"}));
+  }
   ASSIGN_OR_RETURN(std::optional<TrainingLog> log, TrainLogFromFlag());
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs,
                    ExpandInputs(std::vector<std::string>(run.args.begin() + 1, run.args.end())));

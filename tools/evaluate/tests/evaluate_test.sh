@@ -171,6 +171,8 @@ printf '1\n\nFe 0 0 0\n' > iron.xyz
 expect_error 1 'is Fe, which is not among the model.s species Ti,O: leave' $evaluate run/best.safetensors iron.xyz
 expect_error 1 'structure 5000' $evaluate --frames=<(echo 5000) run/best.safetensors f.safetensors
 expect_error 1 'output_dir' $evaluate --train_log=run/log.tsv run/best.safetensors f.safetensors
+expect_error 1 'train_log has no effect with several models' $evaluate --train_log=run/log.tsv --output_dir=committee \
+  run/best.safetensors,other/best.safetensors f.safetensors
 expect_error 1 '--config_type' $evaluate --config_type=nothing run/best.safetensors f.safetensors
 
 # Export for aenet; evaluate_aenet_test.sh checks the numbers.
