@@ -8,8 +8,11 @@
 #include <condition_variable>
 #include <exception>
 #include <fstream>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -113,10 +116,26 @@ struct ThreadPool::Shared {
 
 ThreadPool::ThreadPool(int num_threads) : num_threads_(num_threads), shared_(new Shared) {
   CHECK_GE(num_threads, 1);
+  std::unique_ptr<Shared> not_whole(shared_);  // frees it if there is no memory for the list of threads
+  shared_->threads.reserve(num_threads - 1);
+  static_cast<void>(not_whole.release());
   // Spinning takes processors from other threads if there are fewer processors than threads.
   if (num_threads <= AvailableProcessors()) shared_->looks = kLooks;
-  for (int worker = 1; worker < num_threads; ++worker) {
-    shared_->threads.emplace_back([this, worker] { shared_->Run(worker); });
+  // A limit on memory or processes may allow fewer threads. Results do not depend on their number, so that the loop
+  // runs on those there are.
+  const char* why = nullptr;
+  try {
+    for (int worker = 1; worker < num_threads; ++worker) {
+      shared_->threads.emplace_back([shared = shared_, worker] { shared->Run(worker); });
+    }
+  } catch (const std::system_error&) {
+    why = "the system allows no more memory or processes (ulimit -v, ulimit -u)";
+  } catch (const std::bad_alloc&) {
+    why = "out of memory";
+  }
+  if (why != nullptr) {
+    LOG_FIRST_N(WARNING, 1) << "works on " << shared_->threads.size() + 1 << " of " << num_threads
+                            << " threads: " << why;
   }
 }
 
@@ -129,7 +148,7 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::For(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t, int)>& body) {
   CHECK_GE(grain, 1);
-  if (num_threads_ == 1 || n <= grain) {
+  if (shared_->threads.empty() || n <= grain) {
     for (int64_t begin = 0; begin < n; begin += grain) body(begin, std::min(n, begin + grain), 0);
     return;
   }
@@ -137,7 +156,7 @@ void ThreadPool::For(int64_t n, int64_t grain, const std::function<void(int64_t,
   shared_->n = n;
   shared_->grain = grain;
   shared_->next = 0;
-  shared_->working = num_threads_ - 1;
+  shared_->working = static_cast<int>(shared_->threads.size());
   ++shared_->generation;
   shared_->Notify(&shared_->wake);
   shared_->TakePieces(0);

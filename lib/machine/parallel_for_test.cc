@@ -13,6 +13,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/testing/few_threads.h"
 
 namespace rutile {
 namespace {
@@ -118,6 +119,28 @@ TEST_P(ThreadPoolTest, ExceptionsComeToTheCaller) {
   std::atomic<int64_t> done{0};
   pool.For(100, 1, [&](int64_t, int64_t, int) { ++done; });
   EXPECT_EQ(done, 100);
+}
+
+// Of 64 threads some or all cannot be started: loops run on those there are, and threads end with the pool.
+TEST(ThreadPoolLimitTest, GoesOnWithTheThreadsThatThereAre) {
+  if (!FewThreads::kWorks) GTEST_SKIP() << "the memory of sanitizers exceeds any limit";
+  std::vector<int64_t> square(1000);
+  {
+    const FewThreads limit;
+    for (int pass = 0; pass < 3; ++pass) {
+      ThreadPool pool(64);
+      EXPECT_EQ(pool.num_threads(), 64);
+      pool.For(1000, 1, [&](int64_t begin, int64_t, int worker) {
+        EXPECT_LT(worker, 64);
+        square[begin] = begin * begin + pass;
+      });
+      for (int64_t i = 0; i < 1000; ++i) ASSERT_EQ(square[i], i * i + pass);
+    }
+  }
+  ThreadPool pool(4);
+  std::atomic<int64_t> sum{0};
+  pool.For(100, 1, [&](int64_t begin, int64_t, int) { sum += begin; });
+  EXPECT_EQ(sum, 4950);
 }
 
 TEST(ThreadPoolDeathTest, Misuse) {

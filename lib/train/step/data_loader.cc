@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -70,8 +72,22 @@ struct DataLoader::Impl {
 
   ~Impl() { JoinWorkers(); }
 
+  // A limit on memory or processes may allow fewer threads than asked for, or none: batches are the same from those
+  // there are, or from the caller's alone.
   void StartWorkers() {
-    for (int i = 0; i < options.num_workers; ++i) workers.emplace_back([this] { Work(); });
+    workers.reserve(options.num_workers);
+    const char* why = nullptr;
+    try {
+      for (int i = 0; i < options.num_workers; ++i) workers.emplace_back([this] { Work(); });
+    } catch (const std::system_error&) {
+      why = "the system allows no more memory or processes (ulimit -v, ulimit -u)";
+    } catch (const std::bad_alloc&) {
+      why = "out of memory";
+    }
+    if (why == nullptr || has_warned) return;
+    has_warned = true;  // of several epochs, the first
+    LOG(WARNING) << "batches are made ahead by " << workers.size() << " of num_workers=" << options.num_workers
+                 << " threads: " << why;
   }
 
   void JoinWorkers() {
@@ -193,7 +209,7 @@ struct DataLoader::Impl {
     if (next_to_take == num_batches) return nullptr;
     const int64_t b = next_to_take;
     Slot& slot = SlotOf(b);
-    if (options.num_workers == 0) {
+    if (workers.empty()) {
       slot.status = Make(b, &slot);
     } else {
       std::unique_lock<std::mutex> lock(mutex);
@@ -231,6 +247,7 @@ struct DataLoader::Impl {
   int working = 0;
   bool stop = false;
   std::vector<std::thread> workers;
+  bool has_warned = false;
 };
 
 DataLoader::DataLoader(const Task& task, std::vector<int64_t> examples, const DataLoaderOptions& options)

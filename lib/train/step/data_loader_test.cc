@@ -14,6 +14,7 @@
 #include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/testing/few_threads.h"
 #include "lib/testing/toy_task.h"
 
 namespace rutile {
@@ -196,6 +197,27 @@ TEST_P(DataLoaderTest, UsedUpMemoryIsHeardOfAtItsBatch) {
   }
   task.large = -1;
   EXPECT_EQ(Joined(ReadEpoch(&loader, 2)), Numbers(40));
+}
+
+// Of 64 workers some or all cannot be started: batches are the same, and the loader ends as usual.
+TEST(DataLoaderLimitTest, GoesOnWithTheWorkersThatThereAre) {
+  if (!FewThreads::kWorks) GTEST_SKIP() << "the memory of sanitizers exceeds any limit";
+  const ToyTask task = MakeTask();
+  DataLoaderOptions options;
+  options.batch_size = 10;
+  DataLoader plain(task, Numbers(kNumExamples), options);
+  options.num_workers = 64;
+  options.prefetch_factor = 1;
+  for (const bool persistent : {true, false}) {
+    options.persistent_workers = persistent;
+    const FewThreads limit;
+    DataLoader loader(task, Numbers(kNumExamples), options);
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      const Epoch expected = ReadEpoch(&plain, epoch), found = ReadEpoch(&loader, epoch);
+      EXPECT_EQ(found.examples, expected.examples);
+      EXPECT_EQ(found.y, expected.y);
+    }
+  }
 }
 
 TEST_P(DataLoaderTest, NothingToLoad) {
