@@ -126,6 +126,9 @@ absl::StatusOr<RunPlan> MakeRunPlan(const Split& split, const TrainerOptions& op
   plan.train = std::move(used.train);
   plan.validation = std::move(used.validation);
   if (options.overfit_batches.all()) {
+    if (!options.limit_val_batches.all()) {
+      plan.first_validation = FirstBatches(plan.validation, options.limit_val_batches, options.batch_size);
+    }
     plan.validation = SampledBatches(plan.validation, options.limit_val_batches, options.batch_size);
   } else {
     plan.options.shuffle = false;

@@ -69,6 +69,8 @@ TEST(RunPlanTest, LimitsExamples) {
   // A sample of five, in their order, and the same for each seed.
   const std::vector<int64_t> sample = MakeRunPlan(MakeSplit(32, 8), options)->validation;
   EXPECT_EQ(sample.size(), 5);
+  EXPECT_THAT(MakeRunPlan(MakeSplit(32, 8), options)->first_validation, ElementsAre(100, 101, 102, 103, 104));
+  EXPECT_TRUE(MakeRunPlan(MakeSplit(32, 8), Options())->first_validation.empty());
   EXPECT_TRUE(std::is_sorted(sample.begin(), sample.end()));
   EXPECT_NE(sample, std::vector<int64_t>({100, 101, 102, 103, 104}));
   for (const int64_t example : sample) EXPECT_TRUE(100 <= example && example < 108) << example;

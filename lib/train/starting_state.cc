@@ -114,13 +114,18 @@ absl::Status Find(const Task& task, const TrainerOptions& options, const RunDire
 
 ModelFrame FrameOf(const Task& task) { return task.framed() == nullptr ? ModelFrame() : task.framed()->Frame(); }
 
+// True if the run has the examples of the plan, but validated on the first ones of limit_val_batches, as older versions
+// did, and not on a sample.
+bool ValidatedOnFirst(const Checkpoint& then, const Task& task, const RunPlan& plan) {
+  return !plan.first_validation.empty() && plan.first_validation != plan.validation &&
+         absl::StrContains(then.config, "\"limit_val_batches\"") &&
+         then.data == Fingerprint(task.num_examples(), plan.train, plan.first_validation);
+}
+
 // Returns what differs in the data, or "".
-std::string DataChange(const Checkpoint& then, const Checkpoint& now) {
-  if (then.data != now.data) {
-    // The hash is also of what is validated on.
-    const bool limited = absl::StrContains(then.config, "\"limit_val_batches\"");
-    return absl::StrCat("the run to resume trained on other examples or another split",
-                        limited ? " (with --limit_val_batches, older versions validated on the first examples)" : "");
+std::string DataChange(const Checkpoint& then, const Checkpoint& now, bool validated_on_first) {
+  if (then.data != now.data && !validated_on_first) {
+    return "the run to resume trained on other examples or another split";
   }
   if (then.data_sha256.empty() || now.data_sha256.empty() || then.data_sha256 == now.data_sha256) return "";
   return "the inputs are not the files that the run to resume had, though they hold as many examples";
@@ -242,19 +247,21 @@ absl::Status CarryOver(const Task& task, absl::Span<const ConfigChange> changes,
 // One line for flags.txt and checkpoints.
 std::string Describe(absl::Span<const ConfigChange> changes) {
   return absl::StrJoin(changes, "; ", [](std::string* out, const ConfigChange& change) {
-    absl::StrAppend(out, change.name == DataSetting().name
-                             ? kOtherData
+    absl::StrAppend(out, change.name == DataSetting().name ? kOtherData
+                         : change.before.empty()
+                             ? change.after
                              : absl::StrCat(change.name, " is ", change.after, ", was ", change.before));
   });
 }
 
 // Fits the state to changed options, or returns FAILED_PRECONDITION if an option that must not change has changed.
-absl::Status AcceptChanges(const Task& task, const Checkpoint& now, const TrainerOptions& options,
-                           StartingState* start) {
+absl::Status AcceptChanges(const Task& task, const Checkpoint& now, const RunPlan& plan, StartingState* start) {
+  const TrainerOptions& options = plan.options;
   Checkpoint& state = start->state;
   RETURN_IF_ERROR(CheckOverrides(state.config, now.config, options.overrides));
   ASSIGN_OR_RETURN(std::vector<ConfigChange> changes, ConfigChanges(state.config, now.config, task.ResumeRules()));
-  if (const std::string change = DataChange(state, now); !change.empty()) {
+  const bool validated_on_first = ValidatedOnFirst(state, task, plan);
+  if (const std::string change = DataChange(state, now, validated_on_first); !change.empty()) {
     changes.push_back({DataSetting().name, "", change});
   }
   if (const absl::Status permitted = CheckChanges(changes, options.overrides); !permitted.ok()) {
@@ -264,6 +271,11 @@ absl::Status AcceptChanges(const Task& task, const Checkpoint& now, const Traine
     if (possible.ok() || permitted.code() != possible.code()) return permitted;
     return absl::FailedPreconditionError(
         absl::StrCat(ForbiddenChanges(changes, options.overrides), "; ", possible.message()));
+  }
+  if (validated_on_first) {  // which needs no permission, as the data are the same
+    changes.push_back({"limit_val_batches", "",
+                       "limit_val_batches validates on a random sample from here on, and no more on the first examples "
+                       "as an older version did"});
   }
   for (const ConfigChange& change : changes) {
     start->messages.push_back(
@@ -318,7 +330,7 @@ absl::StatusOr<StartingState> ResumedState(const Task& task, const RunPlan& plan
   now.data = Fingerprint(task.num_examples(), plan.train, plan.validation);
   now.data_sha256 = plan.options.data_sha256;
   now.frame = FrameOf(task);
-  const absl::Status changes = AcceptChanges(task, now, plan.options, &start);
+  const absl::Status changes = AcceptChanges(task, now, plan, &start);
   if (!changes.ok()) {
     return absl::Status(changes.code(), absl::StrCat(directory.path(), ": ", changes.message()));
   }
