@@ -10,6 +10,7 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -128,7 +129,13 @@ absl::Status RunGuarded(const ToolRun& run, absl::Status (*body)(const ToolRun& 
     status.Update(FlushResults());
     return status;
   } catch (const std::bad_alloc&) {
-    return absl::InternalError("out of memory");
+    return absl::ResourceExhaustedError("out of memory");
+  } catch (const std::system_error& e) {
+    if (e.code() != std::errc::resource_unavailable_try_again) {
+      return absl::InternalError(absl::StrCat("internal error: ", e.what()));
+    }
+    return absl::ResourceExhaustedError(
+        "cannot start a thread: allow more memory or processes (ulimit -v, ulimit -u), or give fewer --threads");
   } catch (const std::exception& e) {  // the first line of LibTorch's errors is followed by a long stack trace
     const std::string what = e.what();
     return absl::InternalError(absl::StrCat("internal error: ", what.substr(0, what.find('\n'))));
