@@ -40,6 +40,7 @@ bool IsOfMachine(absl::string_view name) {
                                         "num_workers",
                                         "prefetch_factor",
                                         "persistent_workers",
+                                        "mapped_memory",
                                         "memory_cleanup",
                                         "compile_mode",
                                         "compile_cache_dir",

@@ -28,7 +28,7 @@ TEST(SubsetFlagsTest, WhatDecidesAModel) {
   for (const char* flag : {"hidden", "learning_rate", "max_epochs", "subsets", "kge_loss"}) {
     EXPECT_TRUE(DecidesModel(flag)) << flag;
   }
-  for (const char* flag : {"seed", "subset", "device", "cache_geometry", "output_dir", "max_time"}) {
+  for (const char* flag : {"seed", "subset", "device", "cache_geometry", "mapped_memory", "output_dir", "max_time"}) {
     EXPECT_FALSE(DecidesModel(flag)) << flag;
   }
 }
