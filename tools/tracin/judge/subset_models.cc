@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -21,6 +22,67 @@
 
 namespace rutile {
 namespace {
+
+// Metadata of models that decide what was trained.
+constexpr const char* kModelKeys[] = {"descriptor",
+                                      "hidden",
+                                      "activation",
+                                      "channels",
+                                      "layers",
+                                      "kge_model",
+                                      "embedding_dim",
+                                      "relation_embedding_dim",
+                                      "distance_norm",
+                                      "embedding_height",
+                                      "embedding_width",
+                                      "output_channels",
+                                      "kernel_height",
+                                      "kernel_width",
+                                      "kge_loss",
+                                      "label_smoothing",
+                                      "label_smoothing_form",
+                                      "input_dropout",
+                                      "feature_map_dropout",
+                                      "output_dropout",
+                                      "entity_dropout",
+                                      "relation_dropout",
+                                      "candidate_dropout",
+                                      "group_queries",
+                                      "negatives_per_batch",
+                                      "negatives_by",
+                                      "regularizer",
+                                      "regularization",
+                                      "relation_prediction",
+                                      "negative_weight",
+                                      "init",
+                                      "conve_variant"};
+
+// What a model has whose metadata lack a key that is recorded only where it is set.
+struct KeyDefault {
+  const char* key;
+  const char* value;
+  const char* of;  // a key that each model of the kind has
+};
+constexpr KeyDefault kDefaults[] = {
+    {"channels", "none", "descriptor"},        {"layers", "none", "descriptor"},
+    {"entity_dropout", "0", "kge_model"},      {"relation_dropout", "0", "kge_model"},
+    {"candidate_dropout", "0", "kge_model"},   {"group_queries", "false", "kge_model"},
+    {"negatives_per_batch", "0", "kge_model"}, {"negatives_by", "uniform", "kge_model"},
+    {"regularizer", "none", "kge_model"},      {"regularization", "0", "kge_model"},
+    {"relation_prediction", "0", "kge_model"}, {"negative_weight", "1", "kge_model"},
+    {"init", "xavier", "kge_model"},
+};
+
+// Returns a setting; "" if it is not known: predictions do not have those of their model, nor does a model that was
+// copied elsewhere have the flags of its run.
+std::string SettingOf(const TrainingSetup& setup, const std::string& name) {
+  const auto found = setup.settings.find(name);
+  if (found != setup.settings.end()) return found->second;
+  for (const KeyDefault& row : kDefaults) {
+    if (name == row.key && setup.settings.count(row.of) > 0) return row.value;
+  }
+  return "";
+}
 
 bool IsDirectory(const std::string& path) {
   struct stat status = {};
@@ -119,28 +181,7 @@ absl::StatusOr<TrainingSetup> ReadTrainingSetup(const std::string& path) {
         absl::StrCat(path, ": is of a run that has not ended (this is step ", setup.step,
                      "): it was stopped, or is still training; train --resume goes on with it"));
   }
-  for (const char* key : {"descriptor",
-                          "hidden",
-                          "activation",
-                          "channels",
-                          "layers",
-                          "kge_model",
-                          "embedding_dim",
-                          "kge_loss",
-                          "label_smoothing",
-                          "label_smoothing_form",
-                          "input_dropout",
-                          "entity_dropout",
-                          "candidate_dropout",
-                          "group_queries",
-                          "negatives_per_batch",
-                          "negatives_by",
-                          "regularizer",
-                          "regularization",
-                          "relation_prediction",
-                          "negative_weight",
-                          "init",
-                          "conve_variant"}) {
+  for (const char* key : kModelKeys) {
     if (look.metadata.count(key) > 0) setup.settings[key] = Text(look.metadata, key);
   }
   RETURN_IF_ERROR(AddSettingsOfRun(path, &setup.settings));
@@ -155,9 +196,11 @@ absl::Status CheckSameSetup(const TrainingSetup& first, const TrainingSetup& sec
                                                    "run last.safetensors)"));
   };
   if (first.step != second.step) return refuse("step", first.step, second.step);
-  for (const auto& [name, value] : first.settings) {
-    const auto found = second.settings.find(name);
-    if (found != second.settings.end() && found->second != value) return refuse(name, value, found->second);
+  std::map<std::string, std::string> all = first.settings;  // for its names
+  all.insert(second.settings.begin(), second.settings.end());
+  for (const auto& [name, value] : all) {
+    const std::string there = SettingOf(first, name), here = SettingOf(second, name);
+    if (!there.empty() && !here.empty() && there != here) return refuse(name, there, here);
   }
   return absl::OkStatus();
 }

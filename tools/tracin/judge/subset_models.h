@@ -35,7 +35,8 @@ struct SubsetModel {
 // Reads how a model was trained. INVALID_ARGUMENT: its run has not ended, or the file does not say.
 absl::StatusOr<TrainingSetup> ReadTrainingSetup(const std::string& path);
 
-// INVALID_ARGUMENT naming both files and what they differ in: the number of steps, or a setting that both have.
+// INVALID_ARGUMENT naming both files and what they differ in: the number of steps, or a setting that is known of both.
+// A setting that models record only where it is set has its default elsewhere.
 absl::Status CheckSameSetup(const TrainingSetup& first, const TrainingSetup& second);
 
 // Finds the models that `predictions` names: model files or evaluate's predictions with them, lists of these
