@@ -75,14 +75,19 @@ void TrainPlot::OnEpoch(const EpochReport& report) {
   if (!enabled_ || FLAGS_plot_every == 0 || report.epoch % FLAGS_plot_every != 0 || drawing_) return;
   if (thread_.joinable()) thread_.join();  // it is done
   drawing_ = true;
-  thread_ = std::thread([this, kept = kept_] {
+  const auto draw = [this, kept = kept_] {
     // An error that persists is reported at the end, and memory that is used up comes back there.
     try {
       Draw(directory_, kept).status().IgnoreError();
     } catch (const std::exception&) {
     }
     drawing_ = false;
-  });
+  };
+  try {
+    thread_ = std::thread(draw);
+  } catch (const std::exception&) {  // no thread can be started (ulimit -v, -u): this epoch has no picture
+    drawing_ = false;
+  }
 }
 
 bool TrainPlot::Finish(int64_t best_epoch, int64_t best_step) {
