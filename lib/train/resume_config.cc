@@ -163,14 +163,21 @@ void AddTaskChanges(const Json& before, Json after, absl::Span<const ResumeRule>
   }
 }
 
+// What callers record among a task's options for a run that goes on, and that decides nothing by itself: the length of
+// the run, which may change.
+constexpr const char* kNotCompared[] = {"default_epochs"};
+
 absl::Status ParseConfigs(absl::string_view then, absl::string_view now, Json* before, Json* after) {
   *before = Json::parse(then.begin(), then.end(), nullptr, /*allow_exceptions=*/false);
   *after = Json::parse(now.begin(), now.end(), nullptr, /*allow_exceptions=*/false);
   if (!before->is_object() || !after->is_object()) {
     return absl::FailedPreconditionError("the options of the run to resume cannot be read");
   }
-  Rename(before);
-  Rename(after);
+  for (Json* json : {before, after}) {
+    Rename(json);
+    if (!json->contains("task") || !(*json)["task"].is_object()) continue;
+    for (const char* name : kNotCompared) (*json)["task"].erase(name);
+  }
   return absl::OkStatus();
 }
 

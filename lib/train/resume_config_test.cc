@@ -51,6 +51,17 @@ TEST(ResumeConfigTest, NoOverrideHelpsWhereTheTaskRefuses) {
   EXPECT_EQ(CheckChanges(*ConfigChanges(then, now), {"all"}), absl::OkStatus()) << "of a task without such a rule";
 }
 
+TEST(ResumeConfigTest, TheRecordedLengthIsNotCompared) {
+  const TrainerOptions options;
+  const std::string then = ResumeConfigJson(options, {{"potential", "many-body"}, {"default_epochs", "200"}}),
+                    longer = ResumeConfigJson(options, {{"potential", "many-body"}, {"default_epochs", "300"}}),
+                    other = ResumeConfigJson(options, {{"width", "1"}});
+  EXPECT_TRUE(ConfigChanges(then, longer)->empty());
+  EXPECT_THAT(CheckSameConfig(then, other).message(),
+              AllOf(HasSubstr("potential is not set"), Not(HasSubstr("default_epochs"))));
+  EXPECT_THAT(CheckOverrides(then, other, {"default_epochs"}).message(), HasSubstr("is no option"));
+}
+
 TEST(ResumeConfigTest, OptionsThatAnEarlyVersionDidNotRecord) {
   const auto record = [](const std::map<std::string, std::string>& task) {
     return ResumeConfigJson(TrainerOptions(), task);
