@@ -23,6 +23,7 @@ class Lister {
       : data_(data), settings_(settings), processors_(processors) {}
 
   TuneCandidates List() {
+    many_body_ = !data_.triples && Is("potential", "many-body");
     forces_ = !data_.triples && (Number("force_weight") > 0 || Number("stress_weight") > 0);
     // Without forces, a step needs only features.
     cached_features_ = !data_.triples && (data_.features || (!forces_ && Is("cached_features", "true")));
@@ -96,6 +97,7 @@ class Lister {
   }
 
   void Angular() {
+    if (many_body_) return LeaveOut("angular", "many-body potentials have no triplets");
     if (cached_features_ && !forces_)
       return LeaveOut("angular", "features are cached: they are not computed in training");
     const bool moments = !Is("angular", "triplets");
@@ -143,6 +145,7 @@ class Lister {
       int nodes = 0;
       if (absl::SimpleAtoi(width, &nodes)) widest = std::max(widest, nodes);
     }
+    if (many_body_) return;  // their kernels have no 16 bits
     if (widest >= (Value("compile_mode") == "compile" ? 32 : 200) && !absl::StrContains(now, "mixed")) {
       Try("precision", "bf16-mixed", Effect::kAccuracy, "networks multiply in 16 bits: gradients are good to 1 %");
     }
@@ -156,6 +159,7 @@ class Lister {
     }
     if (!data_.triples) {
       for (const char* preset : {"max-autotune", "reduce-overhead", "default"}) {
+        if (many_body_ && absl::StrContains(preset, "auto")) continue;  // which tunes networks of features
         if (!Is("compile_preset", preset))
           Try("compile_preset", preset, Effect::kSame,
               absl::StrContains(preset, "auto") ? "rounds otherwise" : "same bits");
@@ -166,7 +170,7 @@ class Lister {
   const TuneData& data_;
   const std::map<std::string, std::string>& settings_;
   const int processors_;
-  bool forces_ = false, cached_features_ = false;
+  bool forces_ = false, cached_features_ = false, many_body_ = false;
   TuneCandidates list_;
 };
 

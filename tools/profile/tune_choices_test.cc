@@ -49,6 +49,21 @@ TEST(TuneChoicesTest, FeaturesNeedNothingThatMakesThem) {
   EXPECT_NE(Find(list, "compile_preset=max-autotune"), nullptr);
 }
 
+// train refuses these with --potential=many-body.
+TEST(TuneChoicesTest, ManyBodyPotentialsHaveFewerChoices) {
+  Settings settings = Potential();
+  settings["force_weight"] = "0.3";
+  settings["hidden"] = "64,64";
+  for (const char* flags : {"angular=triplets", "compile_preset=max-autotune", "precision=bf16-mixed"}) {
+    settings["potential"] = "chebyshev";
+    EXPECT_NE(Find(ListCandidates({}, settings, 2), flags), nullptr) << flags;
+    settings["potential"] = "many-body";
+    EXPECT_EQ(Find(ListCandidates({}, settings, 2), flags), nullptr) << flags;
+  }
+  EXPECT_TRUE(LeftOut(ListCandidates({}, settings, 2), "angular"));
+  EXPECT_NE(Find(ListCandidates({}, settings, 2), "compile_preset=reduce-overhead"), nullptr);
+}
+
 TEST(TuneChoicesTest, ForcesHaveTheirOwnChoices) {
   Settings settings = Potential();
   settings["force_weight"] = "0.1";
