@@ -92,9 +92,11 @@ absl::Status TakeFromInitial(const Setting<KgeOptions>& row, const KgeOptions& i
   return row.Set(there, options);
 }
 
-absl::Status TakeSizes(const KgeOptions& initial, KgeOptions* options) {
-  for (const Setting<KgeOptions>& row : KgeSettings()) {
-    if (IsSize(row.Get(initial))) RETURN_IF_ERROR(TakeFromInitial(row, initial, options));
+// What decides the shape of the parameters, or what they mean: the norm that they were learned for.
+absl::Status TakeShape(const KgeOptions& initial, KgeOptions* options) {
+  for (const char* name : {"embedding_dim", "relation_embedding_dim", "embedding_height", "embedding_width",
+                           "distance_norm", "output_channels", "kernel_height", "kernel_width"}) {
+    RETURN_IF_ERROR(TakeFromInitial(*FindSetting(KgeSettings(), name), initial, options));
   }
   return absl::OkStatus();
 }
@@ -129,7 +131,7 @@ absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial, Preset
   options.model = kind.model;
   options.variant = kind.variant;
   RETURN_IF_ERROR(SetImage(&options));
-  if (initial != nullptr) RETURN_IF_ERROR(TakeSizes(*initial, &options));
+  if (initial != nullptr) RETURN_IF_ERROR(TakeShape(*initial, &options));
   RETURN_IF_ERROR(Flags().RefuseUnused(options));
   RETURN_IF_ERROR(CheckKgeOptions(options));
   return options;

@@ -43,6 +43,17 @@ expect_error 1 'negatives_by = type: .*--entity_types' \
 expect_error 1 'negatives_by has no effect with --negatives_per_batch=0' \
   $train --kge_model=complex --kge_loss=1vsAll --negatives_by=frequency --output_dir=z plain.safetensors
 expect_error 1 'negatives_by' $train $sampled --negatives_by=degree --output_dir=z plain.safetensors
+# --init_from takes the model's shape, not how it was learned.
+config() { python3 -c "import json, sys; print(json.load(open('$1/config.json'))['flags']['$2']['value'])"; }
+full="--kge_model=complex --embedding_dim=16 --threads=1 --seed=1 --max_epochs=1"
+succeeds $train $full --output_dir=full typed.safetensors
+succeeds $train --init_from=full/best.safetensors --kge_model=complex --negatives_per_batch=8 --threads=1 \
+  --max_epochs=1 --output_dir=full_sampled typed.safetensors
+[ "$(config full_sampled negatives_per_batch)" = 8 ] || fail "a sampled run from a full one"
+succeeds $train --init_from=type/best.safetensors --kge_model=complex --threads=1 --max_epochs=1 \
+  --output_dir=sampled_full typed.safetensors
+[ "$(config sampled_full negatives_per_batch)" = 0 ] || fail "a full run from a sampled one"
+[ "$(config sampled_full embedding_dim)" = 16 ] || fail "the model's size"
 # One influence run is not of two ways to draw.
 cp frequency/checkpoints/last.safetensors 1.safetensors
 cp type/checkpoints/last.safetensors 2.safetensors
