@@ -31,6 +31,7 @@
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/train/files/run_directory.h"
+#include "lib/train/options/batch_limit.h"
 #include "lib/train/options/split.h"
 #include "lib/train/options/trainer_options.h"
 #include "lib/train/run_plan.h"
@@ -198,8 +199,16 @@ void DescribeProcesses(const KgeOptions& model, bool synchronize, TrainerOptions
       "smaller batches for the norms (--strategy=tensor_parallel or --sync_batchnorm makes it the same)");
 }
 
-// INVALID_ARGUMENT where a batch of ConvE has one query: its batch norms give 0 for it, whatever the query.
-absl::Status CheckBatchesOfNorms(const KgeTask& task, const TrainerOptions& options, bool synchronize) {
+// True if epochs have the last batch of the training examples, which may be smaller than the others.
+bool TrainsOnLastBatch(int64_t queries, const TrainerOptions& options) {
+  const int64_t batches = (queries + options.batch_size - 1) / options.batch_size;
+  return LimitBatches(options.overfit_batches, batches) == batches &&
+         LimitBatches(options.limit_train_batches, batches) == batches;
+}
+
+// INVALID_ARGUMENT where a batch of ConvE has one query: its batch norms give 0 for it, whatever the query. `warns`:
+// say it where the last batch alone has.
+absl::Status CheckBatchesOfNorms(const KgeTask& task, const TrainerOptions& options, bool synchronize, bool warns) {
   if (!task.shape().is_conve()) return absl::OkStatus();
   const int64_t queries = task.examples().num_train();
   if (queries < 2) {
@@ -213,7 +222,8 @@ absl::Status CheckBatchesOfNorms(const KgeTask& task, const TrainerOptions& opti
   const auto leaves_one = [&](int64_t rest) {
     return rest == 1 || (processes > 1 && rest > 0 && rest < 2 * processes);
   };
-  if (options.batch_size >= 2 * processes && options.batch_size < queries && leaves_one(queries % options.batch_size)) {
+  if (warns && TrainsOnLastBatch(queries, options) && options.batch_size >= 2 * processes &&
+      options.batch_size < queries && leaves_one(queries % options.batch_size)) {
     int64_t better = options.batch_size + 1;
     while (better < queries && leaves_one(queries % better)) ++better;
     PrintWarning(absl::StrCat("the last batch of an epoch has ", queries % options.batch_size, " of ", queries,
@@ -326,7 +336,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
       options.left_out = task->LearnFrom(kept);
       subset->Describe(options.seed, &metadata);
     }
-    RETURN_IF_ERROR(CheckBatchesOfNorms(*task, options, synchronize));
+    RETURN_IF_ERROR(CheckBatchesOfNorms(*task, options, synchronize, /*warns=*/&member == &members[0]));
     if (&member == &members[0]) PrintFacts(*task, *data.graph);
     if (synchronize) {
       task->SynchronizeNorms([&](absl::Span<double> values) { return communicator->Sum(values); });

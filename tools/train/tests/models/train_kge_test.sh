@@ -335,6 +335,12 @@ succeeds $train --max_epochs=1 --threads=1 --batch_size=2 --output_dir=five five
 expect_line 'warning: the last batch of an epoch has 1 of 5 queries.*--batch_size=3' log
 succeeds $train --max_epochs=1 --threads=1 --batch_size=3 --overwrite --output_dir=five five.safetensors
 grep -q 'last batch' log && fail "a last batch of two: $(cat log)"
+for limit in limit_train_batches overfit_batches; do
+  succeeds $train --max_epochs=1 --threads=1 --batch_size=2 --$limit=2 --overwrite --output_dir=five five.safetensors
+  grep -q 'last batch' log && fail "--$limit leaves it out: $(cat log)"
+done
+succeeds $train --max_epochs=1 --threads=1 --batch_size=2 --committee=2 --output_dir=fives five.safetensors
+[ "$(grep -c 'last batch' log)" = 1 ] || fail "said for each member: $(cat log)"
 # Rows of embeddings by number would be given to other names, even with --override=all.
 (tail -n 1 train.txt && head -n -1 train.txt) > moved.txt
 $featurize --train=moved.txt --valid=valid.txt --test=test.txt --output=moved.safetensors 2> /dev/null || fail "moved"
