@@ -192,10 +192,14 @@ absl::StatusOr<std::vector<Block>> ReadStructures(std::vector<LineReader> files,
   return blocks;
 }
 
+// Structures of one atom do not count: whatever their cell, there is no force on the atom, and none to learn from it.
 bool HasForces(const std::vector<Block>& blocks) {
-  return std::any_of(blocks.begin(), blocks.end(), [](const Block& block) {
-    return std::find(block->has_force.begin(), block->has_force.end(), true) != block->has_force.end();
-  });
+  for (const Block& block : blocks) {
+    for (int64_t s = 0; s < block->num_structures(); ++s) {
+      if (block->has_force[s] && block->atom_offset[s + 1] - block->atom_offset[s] > 1) return true;
+    }
+  }
+  return false;
 }
 
 absl::Status CheckWeights(const std::vector<Block>& blocks, const std::string& weight_key) {

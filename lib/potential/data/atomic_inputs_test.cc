@@ -53,6 +53,9 @@ TEST(AtomicInputsTest, StructuresWithForcesMayHaveADescriptorOfTheirOwn) {
   EXPECT_EQ(ReadAtomicInputs({crystal}, options)->descriptor, Moments());
   EXPECT_EQ(ReadAtomicInputs({atom}, options)->descriptor, Chebyshev()) << "no forces";
   EXPECT_EQ(ReadAtomicInputs({atom, crystal}, options)->descriptor, Moments()) << "some have forces";
+  const std::string still =
+      Write("still.extxyz", "1\nProperties=species:S:1:pos:R:3:forces:R:3 energy=-1\nTi 1 2 3 0 0 0\n");
+  EXPECT_EQ(ReadAtomicInputs({still, atom}, options)->descriptor, Chebyshev()) << "an atom alone has no force";
 }
 
 TEST(AtomicInputsTest, GlobsThatNothingFits) {
