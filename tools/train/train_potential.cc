@@ -15,6 +15,7 @@
 #include "lib/matrix/factor_rounding.h"
 #include "lib/potential/data/structure_list.h"
 #include "lib/potential/model/potential_file.h"
+#include "lib/structure/element.h"
 #include "lib/structure/label_keys.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/options/split.h"
@@ -175,8 +176,32 @@ bool HasForcesToLearn(const AtomicData& data, const Split& split) {
 
 constexpr char kChoseManyBody[] =
     "learns a many-body potential, the more accurate kind; --potential=chebyshev learns one that predicts ten times as "
-    "fast, or that aenet reads";
+    "fast, and --preset=aenet one that aenet reads, too";
+constexpr char kChoseForNothing[] =
+    "some structures have forces, so that a many-body potential is learned, but from energies alone, as the training "
+    "or "
+    "the validation set has none: --potential=chebyshev does that faster";
 constexpr char kValidatesOnCpu[] = "validation runs on the CPU";
+
+// Structures need --species, and the error suggests one order of many. What goes on from a model has that of the model.
+absl::Status WithKnownSpecies(const absl::Status& status, const std::optional<Potential>& model,
+                              const std::optional<CheckpointSummary>& resumed) {
+  const absl::string_view message = status.message();
+  const size_t suggestion = message.find("here --species=");
+  if (!absl::IsInvalidArgument(status) || suggestion == absl::string_view::npos) return status;
+  std::string species;
+  if (model.has_value()) {
+    species = absl::StrJoin(model->descriptor.species(), ",",
+                            [](std::string* out, uint8_t element) { absl::StrAppend(out, ElementSymbol(element)); });
+  } else if (resumed.has_value()) {
+    const auto recorded = resumed->task.find("species");
+    if (recorded != resumed->task.end()) species = recorded->second;
+  }
+  if (species.empty()) return status;
+  return absl::InvalidArgumentError(absl::StrCat(message.substr(0, suggestion),
+                                                 model.has_value() ? "the model of --init_from" : "the run to resume",
+                                                 " has --species=", species));
+}
 
 // Minimum work per step for threads; below it, waking threads takes longer than they save.
 constexpr double kFlopsWorthThreads = 2e7;  // of a step
@@ -230,9 +255,12 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   ASSIGN_OR_RETURN(const std::optional<TrainingSubset> subset, SubsetFromFlags(&options));
   ASSIGN_OR_RETURN(const std::optional<Potential> model, InitialModelFromFlags(options, &task_options));
   ASSIGN_OR_RETURN(const std::optional<CheckpointSummary> resumed, CheckpointToResume());
-  const PotentialChoice choice = PotentialChoiceFromFlags(preset, task_options.loss, model, resumed);
-  ASSIGN_OR_RETURN(AtomicData data,
-                   ReadTrainingData(inputs, task_options.atomic_energies, DescriptorDefaultsOf(preset), choice));
+  const bool on_gpu = task_options.gpu >= 0 || !options.eager.on_cpu();
+  const PotentialChoice choice = PotentialChoiceFromFlags(preset, task_options.loss, on_gpu, model, resumed);
+  absl::StatusOr<AtomicData> read =
+      ReadTrainingData(inputs, task_options.atomic_energies, DescriptorDefaultsOf(preset), choice);
+  RETURN_IF_ERROR(WithKnownSpecies(read.status(), model, resumed));
+  AtomicData data = *std::move(read);
   if (!data.descriptor().is_chebyshev()) {
     SetManyBodyEpochs(resumed, &options);
     *chosen = choice == PotentialChoice::kManyBodyIfForces;
@@ -257,6 +285,13 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   if (HasForcesToLearn(data, split) && LearnForces(preset, &task_options.loss)) {
     messages.push_back(absl::StrCat("forces are learned, too: --force_weight=", task_options.loss.force_weight,
                                     "; for energies alone give --force_weight=0"));
+  }
+  const bool learns_forces = task_options.loss.force_weight > 0 || task_options.loss.stress_weight > 0;
+  if (*chosen && !learns_forces) PrintWarning(kChoseForNothing);
+  if (data.descriptor().is_chebyshev() && learns_forces && !model.has_value() && !resumed.has_value()) {
+    const std::string why =
+        WhyChebyshev(preset, on_gpu, data.from_structures(), static_cast<int>(data.descriptor().species().size()));
+    if (!why.empty()) messages.push_back(why);
   }
   RETURN_IF_ERROR(LeaveOutUnlabeled(data, task_options.loss, &split));
   RETURN_IF_ERROR(CheckHeldOut(files, split));

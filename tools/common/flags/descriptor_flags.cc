@@ -144,7 +144,8 @@ absl::Status SetAngular(DescriptorDefaults defaults, ChebyshevOptions* options) 
 absl::StatusOr<DescriptorOptions> DescriptorOptionsFromFlags(DescriptorDefaults defaults) {
   if (!FLAGS_fingerprints.empty()) {
     for (const char* name : kFlags) {
-      if (FlagGiven(name)) {
+      // Such files are of Chebyshev features, whether or not a flag says so.
+      if (FlagGiven(name) && !(absl::string_view(name) == "potential" && !ManyBodyFromFlag())) {
         return absl::InvalidArgumentError(
             absl::StrCat("--fingerprints and --", name, " both describe the descriptor: give one of them"));
       }

@@ -1,18 +1,21 @@
 #include "tools/train/flags/potential_choice.h"
 
+#include <gflags/gflags.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <string>
+#include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "lib/task/eager_options.h"
 #include "tools/common/flags/descriptor_flags.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/train/flags/loss_flags.h"
-#include "tools/train/trainer_flags/eager_flags.h"
+
+DECLARE_int32(fast_dev_run);
 
 namespace rutile {
 namespace {
@@ -20,16 +23,13 @@ namespace {
 // As accurate as the best recipe on most data, and as long as a run of 1000 epochs on Chebyshev features
 // (docs/performance.md, "What the defaults give").
 constexpr int64_t kManyBodyEpochs = 200;
-constexpr char kDefaultEpochs[] = "default_epochs";  // of a run's recorded options
+// Of a run's recorded options: its max_epochs, which a run that goes on has where no flag gives another. It is not
+// compared (lib/train/resume_config.cc).
+constexpr char kDefaultEpochs[] = "default_epochs";
 
 template <std::size_t n>
 bool AnyGiven(const char* const (&flags)[n]) {
   return std::any_of(std::begin(flags), std::end(flags), FlagGiven);
-}
-
-bool IsOnGpu() {
-  EagerOptions options;
-  return EagerFlags().CopyTo(&options).ok() && absl::StartsWith(options.device, "cuda");
 }
 
 // A Chebyshev run records no potential: in the versions that wrote the first checkpoints there was no other.
@@ -38,9 +38,23 @@ bool WasManyBody(const CheckpointSummary& checkpoint) {
   return recorded != checkpoint.task.end() && recorded->second == "many-body";
 }
 
+bool RecordedEpochs(const CheckpointSummary& checkpoint, int64_t* epochs) {
+  const auto recorded = checkpoint.task.find(kDefaultEpochs);
+  return recorded != checkpoint.task.end() && absl::SimpleAtoi(recorded->second, epochs);
+}
+
+// As of a run whose flags set no end: the default schedule spans a run and this one has no length.
+void SetOpenScheduleConstant(TrainerOptions* options) {
+  if (FlagGiven("lr_scheduler")) return;
+  options->schedule.kind = ScheduleKind::kConstant;
+  std::vector<std::string>& overrides = options->overrides;
+  overrides.erase(std::remove(overrides.begin(), overrides.end(), "lr_period"), overrides.end());
+}
+
 }  // namespace
 
-PotentialChoice PotentialChoiceFromFlags(Preset preset, const LossOptions& loss, const std::optional<Potential>& model,
+PotentialChoice PotentialChoiceFromFlags(Preset preset, const LossOptions& loss, bool on_gpu,
+                                         const std::optional<Potential>& model,
                                          const std::optional<CheckpointSummary>& resumed) {
   if (!PotentialIsOpen() || preset == Preset::kAenet || ChebyshevFlagsGiven()) return PotentialChoice::kByFlags;
   if (resumed.has_value()) return WasManyBody(*resumed) ? PotentialChoice::kManyBody : PotentialChoice::kByFlags;
@@ -49,21 +63,45 @@ PotentialChoice PotentialChoiceFromFlags(Preset preset, const LossOptions& loss,
   }
   if (MomentFlagsGiven() || AnyGiven({"channels", "messages", "vector_messages"})) return PotentialChoice::kManyBody;
   // Whoever sizes networks means those of Chebyshev features, which are all there is to size there.
-  if (AnyGiven({"hidden", "activation"}) || IsOnGpu() || !MayLearnForces(preset, loss)) {
+  if (AnyGiven({"hidden", "activation"}) || on_gpu || !MayLearnForces(preset, loss)) {
     return PotentialChoice::kByFlags;
   }
   return PotentialChoice::kManyBodyIfForces;
 }
 
-void SetManyBodyEpochs(const std::optional<CheckpointSummary>& resumed, TrainerOptions* options) {
-  int64_t epochs = kManyBodyEpochs;
-  if (resumed.has_value()) {
-    const auto recorded = resumed->task.find(kDefaultEpochs);
-    if (recorded == resumed->task.end() || !absl::SimpleAtoi(recorded->second, &epochs)) return;
+std::string WhyChebyshev(Preset preset, bool on_gpu, bool from_structures, int num_species) {
+  if (!PotentialIsOpen() || preset == Preset::kAenet || ChebyshevFlagsGiven()) return "";
+  std::string why;
+  if (!from_structures) {
+    why = "the inputs are features or neighbors; from structures";
+  } else if (FlagGiven("hidden")) {
+    why = "--hidden is given;";
+  } else if (FlagGiven("activation")) {
+    why = "--activation is given;";
+  } else if (on_gpu) {
+    why = "it trains on a GPU;";
+  } else if (num_species > kMostOpenSpecies) {
+    why = absl::StrCat("there are ", num_species, " elements;");
+  } else {
+    return "";
   }
-  options->config[kDefaultEpochs] = absl::StrCat(epochs);
-  if (AnyGiven({"max_epochs", "max_steps", "max_time", "min_epochs", "min_steps", "fast_dev_run"})) return;
-  options->stop.max_epochs = epochs;
+  return absl::StrCat("learns a potential on Chebyshev features, as ", why,
+                      " --potential=many-body learns the more accurate kind");
+}
+
+void SetManyBodyEpochs(const std::optional<CheckpointSummary>& resumed, TrainerOptions* options) {
+  StopOptions& stop = options->stop;
+  if (!FlagGiven("max_epochs")) {
+    int64_t epochs = 0;
+    if (!resumed.has_value()) {
+      // Time limits a session and minima hold back early stopping: a run has its length beside them.
+      if (stop.max_steps <= 0 && FLAGS_fast_dev_run == 0) stop.max_epochs = kManyBodyEpochs;
+    } else if (RecordedEpochs(*resumed, &epochs)) {
+      stop.max_epochs = epochs;
+      if (epochs < 0 && stop.max_steps < 0) SetOpenScheduleConstant(options);
+    }
+  }
+  options->config[kDefaultEpochs] = absl::StrCat(stop.max_epochs);
 }
 
 }  // namespace rutile

@@ -4,6 +4,7 @@
 #define RUTILE_TOOLS_TRAIN_FLAGS_POTENTIAL_CHOICE_H_
 
 #include <optional>
+#include <string>
 
 #include "lib/potential/model/potential_file.h"
 #include "lib/potential/model/task_options.h"
@@ -19,16 +20,23 @@ enum class PotentialChoice {
   kManyBodyIfForces  // many-body for structures with forces, else Chebyshev features
 };
 
-// Chooses by the flags, the model of --init_from, and the checkpoint of a run that goes on.
-PotentialChoice PotentialChoiceFromFlags(Preset preset, const LossOptions& loss, const std::optional<Potential>& model,
+// Chooses by the flags, the model of --init_from, and the checkpoint of a run that goes on. on_gpu: it trains there,
+// whether or not a flag says so.
+PotentialChoice PotentialChoiceFromFlags(Preset preset, const LossOptions& loss, bool on_gpu,
+                                         const std::optional<Potential>& model,
                                          const std::optional<CheckpointSummary>& resumed);
 
 // Species beyond which kManyBodyIfForces means Chebyshev features: parameters of many-body potentials grow with the
 // square of their number, and larger sets have not been measured.
 inline constexpr int kMostOpenSpecies = 10;
 
-// Sets the epochs of a many-body run that no flag limits, 200, and records them for the run that goes on from it. A run
-// of a version that recorded none keeps its own.
+// What a run that learns forces says where it has Chebyshev features though no flag names them: which of the conditions
+// of kManyBodyIfForces does not hold. "" if flags name them. For new runs without --init_from.
+std::string WhyChebyshev(Preset preset, bool on_gpu, bool from_structures, int num_species);
+
+// Sets the epochs of a many-body run: those of --max_epochs, or those that the run to go on with has recorded, or for a
+// new one 200, unless --max_steps or --fast_dev_run says how long it is. Records them for the run that goes on from it.
+// A run of a version that recorded none goes on with the trainer's default.
 void SetManyBodyEpochs(const std::optional<CheckpointSummary>& resumed, TrainerOptions* options);
 
 }  // namespace rutile

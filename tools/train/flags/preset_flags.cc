@@ -2,8 +2,10 @@
 
 #include <gflags/gflags.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,28 +31,38 @@ namespace {
 
 constexpr char kPreset[] = "preset";
 
-}  // namespace
-
-absl::StatusOr<std::optional<CheckpointSummary>> CheckpointToResume() {
-  TrainerOptions options;
-  RETURN_IF_ERROR(SetResumingFromFlags(&options));
-  if (options.mode != RunMode::kResume && options.mode != RunMode::kResumeOrNew) return std::nullopt;
-  std::vector<std::string> paths;
-  if (options.resume_from.empty()) {
-    const std::string directory = OutputDirFromFlags();
-    for (const std::string& run : {directory, absl::StrCat(directory, "/member-00")}) {
-      paths.push_back(RunDirectory(run).checkpoint());
-      paths.push_back(RunDirectory(run).previous());
-    }
-  } else {
-    paths.push_back(options.resume_from);
-  }
+std::optional<CheckpointSummary> FirstWhole(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     if (!FileExists(path)) continue;
     absl::StatusOr<CheckpointSummary> checkpoint = ReadCheckpointSummary(path);
     if (checkpoint.ok()) return *std::move(checkpoint);
   }
   return std::nullopt;
+}
+
+std::tuple<int64_t, int64_t, int64_t> PlaceOf(const CheckpointSummary& checkpoint) {
+  return {checkpoint.step, checkpoint.epoch, checkpoint.batch};
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<CheckpointSummary>> CheckpointToResume() {
+  TrainerOptions options;
+  RETURN_IF_ERROR(SetResumingFromFlags(&options));
+  if (options.mode != RunMode::kResume && options.mode != RunMode::kResumeOrNew) return std::nullopt;
+  if (!options.resume_from.empty()) return FirstWhole({options.resume_from});
+  std::string committee, directory = OutputDirFromFlags();
+  if (gflags::GetCommandLineOption("committee", &committee) && committee != "1") directory += "/member-00";
+  const RunDirectory run(directory);
+  std::optional<CheckpointSummary> found = FirstWhole({run.checkpoint(), run.previous()});
+  if (found.has_value()) return found;
+  // The trainer goes on from the newest of the numbered ones, then.
+  for (const std::string& path : run.NumberedCheckpoints()) {
+    std::optional<CheckpointSummary> numbered = FirstWhole({path});
+    if (numbered.has_value() && (!found.has_value() || PlaceOf(*numbered) > PlaceOf(*found)))
+      found = std::move(numbered);
+  }
+  return found;
 }
 
 absl::StatusOr<Preset> PresetFromFlags() {

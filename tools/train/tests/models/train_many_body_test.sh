@@ -132,15 +132,38 @@ kind 'many-body 1000' by_forces
 expect_line '^--potential=many-body' by_forces/flags.txt
 auto --max_steps=5 --resume --output_dir=by_forces few.extxyz
 kind 'many-body 1000' by_forces
-auto --channels=2 --max_l=1 --cutoff=3 --output_dir=asked few.extxyz
+# Neither a session's time nor what early stopping waits for says how long a run is.
+auto --channels=2 --max_l=1 --cutoff=3 --max_time=1h --patience=1000 --min_epochs=30 --output_dir=asked few.extxyz
 kind 'many-body 200' asked
+expect_line '^--max_epochs=200' asked/flags.txt
+auto --channels=2 --max_l=1 --cutoff=3 --resume --output_dir=asked few.extxyz
+kind 'many-body 200' asked
+refuses 'potential is not set, but the run to resume has "many-body"' \
+  $train --species=Ti,O --potential=chebyshev --resume --output_dir=asked few.extxyz
+expect_no_line 'default_epochs' err
+auto --potential=auto --max_epochs=1 --output_dir=said bare.extxyz
+expect_line '^--potential=chebyshev' said/flags.txt
+expect_no_line '^--potential=auto' said/flags.txt
+auto --max_epochs=1 --hidden=4 --output_dir=sized few.extxyz
+expect_line 'Chebyshev features, as --hidden is given.*--potential=many-body' log
+auto --max_epochs=1 --validation_data=few.extxyz --output_dir=in_vain bare.extxyz
+expect_line 'warning: .*energies alone.*--potential=chebyshev' log
 auto --max_epochs=1 --output_dir=bare bare.extxyz
 kind 'chebyshev 1' bare
 auto --max_epochs=1 --force_weight=0 --output_dir=energies few.extxyz
 kind 'chebyshev 1' energies
-auto --max_epochs=1 --output_dir=goes_on --potential=chebyshev few.extxyz
-auto --max_epochs=2 --output_dir=goes_on --resume few.extxyz
+auto --max_epochs=1 --output_dir=goes_on --potential=chebyshev --keep_every_epochs=1 few.extxyz
+auto --max_epochs=2 --output_dir=goes_on --keep_every_epochs=1 --resume few.extxyz
 kind 'chebyshev 2' goes_on
+refuses 'the run to resume has --species=Ti,O$' $train --resume --output_dir=goes_on few.extxyz
+refuses 'the model of --init_from has --species=Ti,O$' \
+  $train --init_from=goes_on/best.safetensors --output_dir=x few.extxyz
+# A numbered checkpoint is the run's, too, where no other is whole.
+cp -r goes_on damaged
+rm -f damaged/recovery/previous.safetensors
+head -c 300 goes_on/checkpoints/last.safetensors > damaged/checkpoints/last.safetensors
+auto --max_epochs=3 --output_dir=damaged --resume=auto few.extxyz
+kind 'chebyshev 3' damaged
 auto --max_epochs=1 --init_from=goes_on/best.safetensors --output_dir=tuned few.extxyz
 kind 'chebyshev 1' tuned
 auto --max_epochs=1 --channels=2 --output_dir=goes_on_too few.extxyz
