@@ -64,14 +64,20 @@ bool IsOwnWord(absl::string_view word) {
 
 }  // namespace
 
-std::string FlagsOfSubsetRuns(absl::string_view flags) {
+std::string FlagsOfSubsetRuns(absl::string_view flags, const std::map<std::string, std::string>& resolved) {
   std::string kept;
+  Names said;
   for (const absl::string_view line : absl::StrSplit(flags, '\n', absl::SkipEmpty())) {
     const absl::string_view word = absl::StripLeadingAsciiWhitespace(line);
     if (word.empty() || word[0] == '#' || IsOwnWord(word)) continue;
     absl::StrAppend(&kept, word, "\n");
+    said.insert(FlagOf(word));
   }
-  return kept;
+  std::string first;
+  for (const auto& [name, value] : resolved) {
+    if (said.count(name) == 0) absl::StrAppend(&first, "--", name, "=", value, "\n");
+  }
+  return first + kept;
 }
 
 bool DecidesModel(absl::string_view flag) { return !IsOwnFlag(flag) && !IsOfMachine(flag); }

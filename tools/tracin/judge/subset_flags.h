@@ -3,6 +3,7 @@
 #ifndef RUTILE_TOOLS_TRACIN_JUDGE_SUBSET_FLAGS_H_
 #define RUTILE_TOOLS_TRACIN_JUDGE_SUBSET_FLAGS_H_
 
+#include <map>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -11,8 +12,9 @@ namespace rutile {
 
 // Returns the lines of a run's flags.txt that a training on a subset shares with the run: without the directory, seed,
 // limits that end each training elsewhere (early stopping, time, thresholds), several processes, checkpoints to keep
-// and what is only shown.
-std::string FlagsOfSubsetRuns(absl::string_view flags);
+// and what is only shown. `resolved` are flags with the values that the run had, by name: they come first where
+// flags.txt leaves them to train, which may choose otherwise in another version, on other data or without those limits.
+std::string FlagsOfSubsetRuns(absl::string_view flags, const std::map<std::string, std::string>& resolved = {});
 
 // True for a flag whose value decides the model: none of those above, and none of the machine (device, caches).
 bool DecidesModel(absl::string_view flag);

@@ -24,6 +24,16 @@ TEST(SubsetFlagsTest, LimitsAndFlagsThatNeedOthersGo) {
             "--max_steps=40\n--monitor=val_loss\n");
 }
 
+// What train had chosen for the run is said, where flags.txt does not say it.
+TEST(SubsetFlagsTest, WhatTheRunResolvedComesFirst) {
+  EXPECT_EQ(
+      FlagsOfSubsetRuns("--max_time=1h\n--species=Ti,O\nd.xyz\n", {{"max_epochs", "1000"}, {"potential", "many-body"}}),
+      "--max_epochs=1000\n--potential=many-body\n--species=Ti,O\nd.xyz\n");
+  EXPECT_EQ(FlagsOfSubsetRuns("--max_epochs=70\n--potential=chebyshev\nd.xyz\n",
+                              {{"max_epochs", "70"}, {"potential", "chebyshev"}}),
+            "--max_epochs=70\n--potential=chebyshev\nd.xyz\n");
+}
+
 TEST(SubsetFlagsTest, WhatDecidesAModel) {
   for (const char* flag : {"hidden", "learning_rate", "max_epochs", "subsets", "kge_loss"}) {
     EXPECT_TRUE(DecidesModel(flag)) << flag;

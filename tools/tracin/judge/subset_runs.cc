@@ -1,7 +1,9 @@
 #include "tools/tracin/judge/subset_runs.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -18,6 +20,7 @@
 #include "lib/train/files/run_directory.h"
 #include "tools/tracin/judge/run_identity.h"
 #include "tools/tracin/judge/subset_flags.h"
+#include "tools/tracin/judge/subset_models.h"
 #include "tools/tracin/judge/training_queue.h"
 
 namespace rutile {
@@ -64,6 +67,17 @@ absl::StatusOr<int64_t> SeedOf(const RunDirectory& run) {
   return absl::InvalidArgumentError(absl::StrCat(run.config(), ": has no \"seed\""));
 }
 
+// Returns what train decided for the run where no flag had to say it: its length, and the kind of its potential.
+std::map<std::string, std::string> ResolvedByTrain(const std::map<std::string, std::string>& settings) {
+  std::map<std::string, std::string> resolved;
+  if (const auto found = settings.find("--max_epochs"); found != settings.end()) resolved["max_epochs"] = found->second;
+  if (settings.count("kge_model") > 0) return resolved;
+  // Versions without the flag learned no other kind.
+  const auto found = settings.find("--potential");
+  resolved["potential"] = found == settings.end() ? "chebyshev" : found->second;
+  return resolved;
+}
+
 }  // namespace
 
 SubsetRuns::SubsetRuns(std::string directory, const JudgeFlags& flags)
@@ -87,7 +101,9 @@ absl::StatusOr<SubsetRuns> SubsetRuns::Create(const std::string& directory, cons
   }
   RETURN_IF_ERROR(MakeDirectories(flags.directory));
   RETURN_IF_ERROR(WriteOrCompare(record, identity, "trainings of another run"));
-  RETURN_IF_ERROR(WriteOrCompare(runs.FlagFile(), FlagsOfSubsetRuns(all_flags.data()), "trainings with other flags"));
+  ASSIGN_OR_RETURN(const TrainingSetup setup, ReadTrainingSetup(run.last()));
+  const std::string shared = FlagsOfSubsetRuns(all_flags.data(), ResolvedByTrain(setup.settings));
+  RETURN_IF_ERROR(WriteOrCompare(runs.FlagFile(), shared, "trainings with other flags"));
   return runs;
 }
 
