@@ -138,7 +138,7 @@ kind 'many-body 200' asked
 expect_line '^--max_epochs=200' asked/flags.txt
 auto --channels=2 --max_l=1 --cutoff=3 --resume --output_dir=asked few.extxyz
 kind 'many-body 200' asked
-refuses 'potential is not set, but the run to resume has "many-body"' \
+refuses 'made for another model' \
   $train --species=Ti,O --potential=chebyshev --resume --output_dir=asked few.extxyz
 expect_no_line 'default_epochs' err
 auto --potential=auto --max_epochs=1 --output_dir=said bare.extxyz
