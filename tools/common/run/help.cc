@@ -41,7 +41,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kGroups[] = {
     {"Batches", "bucket_flags"},
     {"Checkpoints and resuming", "checkpoint_flags"},
     {"Logs", "log_flags train_plot potential_outcome"},
-    {"Precision and speed", "eager_flags precision_flags compile_flags memory_flags operator_flags"},
+    {"Precision and speed", "eager_flags precision_flags compile_flags memory_flag memory_flags operator_flags"},
     {"Processors", "thread_flags process_flags run_member"},
     {"Profile", "profile_run"},
 };
