@@ -70,7 +70,7 @@ expect_both flagfile output timing
 on_structures=("$compat/energies/run/best.safetensors" "$structures")
 on_triples=(m.safetensors t.safetensors)
 sort_flags $evaluate
-expect_both flagfile output_dir progress shard threads timing
+expect_both flagfile mapped_memory output_dir progress shard threads timing train_log
 
 potential=$compat/energies/run/best.safetensors
 on_structures=(--learning_rate=1 --term_weights=1 --train="$structures" --test="$structures" --model="$potential"

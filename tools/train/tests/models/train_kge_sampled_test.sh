@@ -69,9 +69,9 @@ if [ "$(stat -f -c %T .)" != tmpfs ]; then
   expect_line 'arrays of 32 MB and more are in files in \.' log
   $diff memory/best.safetensors files/best.safetensors > /dev/null || fail "arrays in files give another model"
   succeeds $train $large --mapped_memory=. --init_from=files/best.safetensors --output_dir=again plain.safetensors
-  succeeds $evaluate files/best.safetensors plain.safetensors
+  succeeds $evaluate --split=valid files/best.safetensors plain.safetensors
   mv stdout in-memory
-  succeeds $evaluate --mapped_memory=. files/best.safetensors plain.safetensors
+  succeeds $evaluate --split=valid --mapped_memory=. files/best.safetensors plain.safetensors
   cmp stdout in-memory || fail "arrays in files give other ranks"
 fi
 expect_error 1 'mapped_memory=missing: no file can be made there' \
