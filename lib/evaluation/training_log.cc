@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/directory.h"
 #include "lib/file/file.h"
 #include "nlohmann/json.hpp"
 
@@ -52,9 +53,7 @@ absl::StatusOr<TrainingLog> ParseTable(absl::string_view path, absl::string_view
 // Returns the units that config.json beside the log has, {"val_loss":"eV/atom"}, as rows of log.jsonl name none; null
 // if there are none, as in a file of that name by another program.
 nlohmann::ordered_json UnitsBeside(absl::string_view path) {
-  const size_t slash = path.rfind('/');
-  const absl::string_view directory = slash == absl::string_view::npos ? "" : path.substr(0, slash + 1);
-  const absl::StatusOr<FileContents> config = FileContents::Open(absl::StrCat(directory, "config.json"));
+  const absl::StatusOr<FileContents> config = FileContents::Open(absl::StrCat(DirectoryOf(path), "/config.json"));
   if (!config.ok()) return {};
   const absl::string_view text = config->data();
   const auto json = nlohmann::ordered_json::parse(text.begin(), text.end(), /*cb=*/nullptr, /*allow_exceptions=*/false);

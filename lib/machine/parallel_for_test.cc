@@ -121,7 +121,7 @@ TEST_P(ThreadPoolTest, ExceptionsComeToTheCaller) {
   EXPECT_EQ(done, 100);
 }
 
-// Of 64 threads some or all cannot be started: loops run on those there are, and threads end with the pool.
+// Where some or all of 64 threads cannot be started, loops run on those there are, and threads end with the pool.
 TEST(ThreadPoolLimitTest, GoesOnWithTheThreadsThatThereAre) {
   if (!FewThreads::kWorks) GTEST_SKIP() << "the memory of sanitizers exceeds any limit";
   std::vector<int64_t> square(1000);

@@ -15,6 +15,7 @@
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/crc32c.h"
+#include "lib/file/directory.h"
 #include "lib/file/file.h"
 #include "lib/tensorfile/tensor_header.h"
 
@@ -156,8 +157,7 @@ std::string SpoolDirectory(const std::string& path, bool is_stream) {
     const char* const directory = std::getenv("TMPDIR");
     return directory != nullptr && *directory != '\0' ? directory : "/tmp";
   }
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
+  return DirectoryOf(path);
 }
 
 }  // namespace

@@ -28,14 +28,15 @@ std::vector<int64_t> FirstBatches(const std::vector<int64_t>& examples, const Ba
   return {examples.begin(), examples.begin() + std::min(size, batches * batch_size)};
 }
 
-// Returns as many examples as FirstBatches, drawn from all and in their order: the first ones would be alike, as
-// queries come in the order of their keys and structures in that of their files. The draw depends on numbers of
-// examples alone, so that runs of any seed, members of a committee, and a run that goes on are judged by the same.
-std::vector<int64_t> SampledBatches(const std::vector<int64_t>& examples, const BatchLimit& limit, int64_t batch_size) {
-  const auto size = static_cast<int64_t>(examples.size());
-  const int64_t count = std::min(size, LimitBatches(limit, DivideUp(size, batch_size)) * batch_size);
+// Returns `count` examples, drawn from all and in their order: the first ones would be alike, as queries come in the
+// order of their keys and structures in that of their files. The draw depends on numbers of examples alone, so that
+// runs of any seed, members of a committee, and a run that goes on are judged by the same.
+std::vector<int64_t> Sample(const std::vector<int64_t>& examples, int64_t count) {
   std::vector<int64_t> sample;
-  for (const int64_t i : RandomSubset(size, count, RandomStream(0, "limit_val_batches"))) sample.push_back(examples[i]);
+  const RandomStream stream(0, "limit_val_batches");
+  for (const int64_t i : RandomSubset(static_cast<int64_t>(examples.size()), count, stream)) {
+    sample.push_back(examples[i]);
+  }
   return sample;
 }
 
@@ -128,8 +129,8 @@ absl::StatusOr<RunPlan> MakeRunPlan(const Split& split, const TrainerOptions& op
   if (options.overfit_batches.all()) {
     if (!options.limit_val_batches.all()) {
       plan.first_validation = FirstBatches(plan.validation, options.limit_val_batches, options.batch_size);
+      plan.validation = Sample(plan.validation, static_cast<int64_t>(plan.first_validation.size()));
     }
-    plan.validation = SampledBatches(plan.validation, options.limit_val_batches, options.batch_size);
   } else {
     plan.options.shuffle = false;
   }

@@ -79,7 +79,7 @@ TEST(RunPlanTest, LimitsExamples) {
   options.limit_val_batches = {};
   options.limit_val_batches.batches = 99;
   EXPECT_EQ(MakeRunPlan(MakeSplit(32, 8), options)->validation, MakeSplit(32, 8).validation);
-  // Of 1000, five come from all over.
+  // A sample of one batch comes from all over the 1000 examples.
   options.limit_val_batches.batches = 1;
   const std::vector<int64_t> wide = MakeRunPlan(MakeSplit(32, 1000), options)->validation;
   EXPECT_GT(wide.back() - wide.front(), 200);

@@ -297,7 +297,7 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   RETURN_IF_ERROR(CheckHeldOut(files, split));
   ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PotentialSchema().kind, inputs));
   options.data_sha256 = DataSha256(metadata, inputs);
-  // Of a part of a run's structures, and of those that it goes on with, the run has said it.
+  // The run has said it of its structures, when a part of them or the same ones are trained on again.
   if (!subset.has_value() && !OnlyChecksFirstBatch() &&
       !ResumesSameData(members[0].directory, options, data.num_structures(), split) &&
       !CheckSplit(data, task_options.atomic_energies, split)) {

@@ -47,8 +47,7 @@ namespace rutile {
 // The training and test triples. A training triple's loss is multiplied by its weight, as in training; that of a
 // known-false triple is -log(1 - p), p the probability that the loss gives it, softmax or sigmoid
 // (lib/kge/training/scores/query_weights.h). Relations are 0 .. shape.num_relations - 1: a model with inverse relations
-// has R
-// + r, and (t, R + r, h) is an example of its own, which the caller may include.
+// has R + r, and (t, R + r, h) is an example of its own, which the caller may include.
 struct KgeInfluenceData {
   absl::Span<const Triple> train, tests;
   const KnownTails* known = nullptr;            // known tails of the training triples, for losses with NeedsKnownTails

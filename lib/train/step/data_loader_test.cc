@@ -199,7 +199,7 @@ TEST_P(DataLoaderTest, UsedUpMemoryIsHeardOfAtItsBatch) {
   EXPECT_EQ(Joined(ReadEpoch(&loader, 2)), Numbers(40));
 }
 
-// Of 64 workers some or all cannot be started: batches are the same, and the loader ends as usual.
+// Where some or all of 64 workers cannot be started, batches are the same, and the loader ends as usual.
 TEST(DataLoaderLimitTest, GoesOnWithTheWorkersThatThereAre) {
   if (!FewThreads::kWorks) GTEST_SKIP() << "the memory of sanitizers exceeds any limit";
   const ToyTask task = MakeTask();

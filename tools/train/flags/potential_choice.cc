@@ -21,10 +21,10 @@ namespace rutile {
 namespace {
 
 // As accurate as the best recipe on most data, and as long as a run of 1000 epochs on Chebyshev features
-// (docs/performance.md, "What the defaults give").
+// (docs/performance-accuracy.md, "What the defaults give").
 constexpr int64_t kManyBodyEpochs = 200;
-// Of a run's recorded options: its max_epochs, which a run that goes on has where no flag gives another. It is not
-// compared (lib/train/resume_config.cc).
+// The record of a run's max_epochs, which a run that goes on has where no flag gives another. Resuming does not compare
+// it (lib/train/resume_config.cc).
 constexpr char kDefaultEpochs[] = "default_epochs";
 
 template <std::size_t n>
