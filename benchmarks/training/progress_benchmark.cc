@@ -29,7 +29,7 @@ StepReport Report(int64_t step) {
 
 // On a terminal most of the time is the clock's: run it in one to see that.
 void BM_ProgressStep(benchmark::State& state) {
-  TrainProgress progress("train", "atoms", StopOptions(), true);
+  TrainProgress progress({"train", "atoms", {}}, StopOptions(), true);
   int64_t step = 0;
   for (auto _ : state) progress.OnStep(Report(++step));
   state.SetLabel(progress.active() ? "terminal" : "no terminal");
