@@ -142,7 +142,7 @@ absl::StatusOr<std::string> DrawLearningCurve(const TrainingLog& log, const Kept
   if (over_steps) options.x_label = "Step";
   if (const std::optional<size_t> row = KeptRow(log, kept); row.has_value()) {
     options.marked_x = x[*row];
-    options.mark_label = absl::StrFormat(kept.epoch.has_value() ? "kept: epoch %g" : "best: epoch %g", epoch[*row]);
+    options.mark_label = absl::StrFormat("%s: epoch %g", kept.epoch.has_value() ? "kept" : "best", epoch[*row]);
   }
   return LearningCurvePanels(panels, options);
 }

@@ -13,7 +13,7 @@
 namespace rutile {
 namespace {
 
-std::string Percent(double share) { return absl::StrFormat(share < 0.0995 ? "%.1f %%" : "%.0f %%", 100 * share); }
+std::string Percent(double share) { return absl::StrFormat("%.*f %%", share < 0.0995 ? 1 : 0, 100 * share); }
 
 // Returns the main thread's share in paths of `inner` that lie in a stage `outer`, or are it.
 double ShareInside(const StageTable& table, Stage outer, Stage inner) {
