@@ -16,9 +16,13 @@ constexpr int64_t kBins = 10;
 // Errors and deviations of one quantity.
 struct Pairs {
   std::vector<double> error, deviation;
+  int64_t structures = 0;
+  const StructurePrediction* last = nullptr;  // whose values came last
 
-  void Add(double e, double d) {
+  void Add(const StructurePrediction& p, double e, double d) {
     if (!std::isfinite(e) || !std::isfinite(d)) return;
+    if (last != &p) ++structures;
+    last = &p;
     error.push_back(e);
     deviation.push_back(d);
   }
@@ -30,6 +34,7 @@ void AppendIfAny(const Pairs& pairs, const char* quantity, const char* unit, con
                  std::vector<DeviationCheck>* to) {
   if (pairs.error.empty()) return;
   to->push_back(CheckDeviations(pairs.error, pairs.deviation));
+  to->back().structures = pairs.structures;
   to->back().quantity = quantity;
   to->back().unit = unit;
   to->back().measure = measure;
@@ -87,13 +92,13 @@ std::vector<DeviationCheck> DeviationChecksOf(absl::Span<const StructurePredicti
   for (const StructurePrediction& p : predictions) {
     const double milli_per_atom = kMilli / static_cast<double>(p.num_atoms);
     const double error = milli_per_atom * (p.predicted_energy - p.reference_energy);
-    if (p.energy_std.has_value()) energy.Add(error, milli_per_atom * *p.energy_std);
-    if (p.energy_spread.has_value()) energy_spread.Add(error, milli_per_atom * *p.energy_spread);
+    if (p.energy_std.has_value()) energy.Add(p, error, milli_per_atom * *p.energy_std);
+    if (p.energy_spread.has_value()) energy_spread.Add(p, error, milli_per_atom * *p.energy_spread);
     if (!p.has_force_errors()) continue;
     for (size_t c = 0; c < p.predicted_force.size(); ++c) {
       const double component = p.predicted_force[c] - p.reference_force[c];
-      if (!p.force_std.empty()) force.Add(component, p.force_std[c]);
-      if (!p.force_spread.empty()) force_spread.Add(component, p.force_spread[c / 3] / std::sqrt(3.0));
+      if (!p.force_std.empty()) force.Add(p, component, p.force_std[c]);
+      if (!p.force_spread.empty()) force_spread.Add(p, component, p.force_spread[c / 3] / std::sqrt(3.0));
     }
   }
   std::vector<DeviationCheck> found;
@@ -106,9 +111,10 @@ std::vector<DeviationCheck> DeviationChecksOf(absl::Span<const StructurePredicti
 
 std::string DescribeDeviationCheck(const DeviationCheck& c) {
   return absl::StrFormat(
-      "%s: rmse %.4g %s, root mean square %s %.4g; %.1f %% of %d errors are within it and %.1f %% within twice it "
+      "%s: rmse %.4g %s, root mean square %s %.4g; %.1f %% of %d errors in %d structures are within it and %.1f %% "
+      "within twice it "
       "(normal: 68.3 and 95.4); correlation with |error| %.2f",
-      c.quantity, c.rmse, c.unit, c.measure, c.rms_deviation, 100 * c.within_1, c.count, 100 * c.within_2,
+      c.quantity, c.rmse, c.unit, c.measure, c.rms_deviation, 100 * c.within_1, c.count, c.structures, 100 * c.within_2,
       c.correlation);
 }
 

@@ -24,6 +24,7 @@ struct DeviationCheck {
   std::string unit;      // of errors and deviations
   std::string measure;   // "uncertainty", or "spread" of a committee
   int64_t count = 0;
+  int64_t structures = 0;  // that have such errors; 0 from CheckDeviations
   double rmse = 0, rms_deviation = 0;
   double correlation = 0;  // Pearson's, of |error| and deviation; NaN if one of them does not vary
   double within_1 = 0,
@@ -31,7 +32,7 @@ struct DeviationCheck {
   std::vector<DeviationBin> bins;  // at most 10 of equal numbers of errors, by deviation
 };
 
-// Fills all but the names. error, deviation: [n], n > 0.
+// Fills all but the names and the number of structures. error, deviation: [n], n > 0.
 DeviationCheck CheckDeviations(absl::Span<const double> error, absl::Span<const double> deviation);
 
 // Returns what can be compared: energies per atom in meV and force components in eV/Angstrom, with their uncertainties
@@ -39,7 +40,7 @@ DeviationCheck CheckDeviations(absl::Span<const double> error, absl::Span<const 
 // out.
 std::vector<DeviationCheck> DeviationChecksOf(absl::Span<const StructurePrediction> predictions);
 
-// Returns a line: "energy: rmse 5.1 meV/atom, uncertainty 4.8 in the root mean square; ...".
+// Returns a line: "energy: rmse 5.1 meV/atom, root mean square uncertainty 4.8; 70.0 % of 20 errors in 20 structures ...".
 std::string DescribeDeviationCheck(const DeviationCheck& calibration);
 
 }  // namespace rutile

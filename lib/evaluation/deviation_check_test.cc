@@ -69,7 +69,7 @@ TEST(CalibrationTest, OfPredictions) {
   EXPECT_EQ(found[1].count, 6);
   EXPECT_NEAR(found[1].rms_deviation, std::sqrt(2.5), 1e-12);
   EXPECT_THAT(DescribeDeviationCheck(found[0]),
-              HasSubstr("energy: rmse 2 meV/atom, root mean square uncertainty 1; 0.0 % of 1 errors"));
+              HasSubstr("energy: rmse 2 meV/atom, root mean square uncertainty 1; 0.0 % of 1 errors in 1 structures"));
   EXPECT_TRUE(DeviationChecksOf({bare}).empty());
 }
 

@@ -30,16 +30,22 @@ struct Points {
   std::vector<std::string> group;
 };
 
+std::string PartOf(int64_t part, int64_t whole) {
+  return part == whole ? absl::StrCat(whole) : absl::StrCat(part, " of ", whole);
+}
+
 HtmlTable ErrorTable(const std::vector<const ErrorRow*>& errors) {
   HtmlTable table;
-  table.columns = {{"group", "", true}, {"quantity", "", true}, {"unit", "", true},    {"values", "", false},
-                   {"RMSE", "", false}, {"MAE", "", false},     {"largest", "", false}};
+  table.columns = {{"group", "", true},    {"quantity", "", true},    {"unit", "", true},
+                   {"values", "", false},  {"RMSE", "", false},       {"MAE", "", false},
+                   {"largest", "", false}, {"structures", "", false}, {"atoms", "", false}};
   for (const ErrorRow* row : errors) {
     const ErrorRow& e = *row;
     const std::string group =
         e.grouping == "all" ? "all" : absl::StrCat(e.grouping, " ", e.group.empty() ? "(none)" : e.group);
     table.rows.push_back({group, e.quantity, e.unit, absl::StrCat(e.count), FormatError(e, e.rmse),
-                          FormatError(e, e.mae), FormatError(e, e.max)});
+                          FormatError(e, e.mae), FormatError(e, e.max), PartOf(e.structures, e.of_structures),
+                          PartOf(e.atoms, e.of_atoms)});
   }
   return table;
 }
@@ -159,11 +165,13 @@ absl::Status AddCalibrations(absl::Span<const StructurePrediction> predictions, 
       "Errors beside the standard deviations that were predicted for them: uncertainty, by the curvature of the "
       "training loss, or the spread of a committee. Of normally distributed errors 68.3 % are within one deviation and "
       "95.4 % within two. Correlation: of the absolute error with the deviation.";
-  table.columns = {{"quantity", "", true},   {"unit", "", true},       {"measure", "", true},
-                   {"values", "", false},    {"RMSE", "", false},      {"deviation", "rms", false},
-                   {"within 1", "%", false}, {"within 2", "%", false}, {"correlation", "", false}};
+  table.columns = {{"quantity", "", true},      {"unit", "", true},        {"measure", "", true},
+                   {"values", "", false},       {"structures", "", false}, {"RMSE", "", false},
+                   {"deviation", "rms", false}, {"within 1", "%", false},  {"within 2", "%", false},
+                   {"correlation", "", false}};
   for (const DeviationCheck& c : calibrations) {
-    table.rows.push_back({c.quantity, c.unit, c.measure, absl::StrCat(c.count), Decimal(c.rmse, 4),
+    table.rows.push_back({c.quantity, c.unit, c.measure, absl::StrCat(c.count),
+                          PartOf(c.structures, static_cast<int64_t>(predictions.size())), Decimal(c.rmse, 4),
                           Decimal(c.rms_deviation, 4), Decimal(100 * c.within_1, 1), Decimal(100 * c.within_2, 1),
                           Decimal(c.correlation, 2)});
   }
@@ -234,6 +242,8 @@ absl::StatusOr<std::string> WriteEvaluationReport(absl::string_view directory, c
   if (FindError(report.errors, "energy") == nullptr && FindError(report.errors, "force") == nullptr) {
     html.AddParagraph("The data has no energies or forces to compare with.");
   }
+  for (const std::string& sentence : PartialErrors(report.errors))
+    html.AddParagraph(absl::StrCat("Note: ", sentence, "."));
   AddTotals(report.errors, &html);
   RETURN_IF_ERROR(AddErrorPlots(report.predictions, &pictures));
   AddGroups(report.errors, &html);

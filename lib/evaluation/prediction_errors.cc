@@ -52,6 +52,8 @@ constexpr size_t kNumQuantities = std::size(kQuantities);
 struct Sums {
   int64_t count = 0;
   double square = 0, absolute = 0, max = 0;
+  int64_t structures = 0, atoms = 0;
+  const StructurePrediction* last = nullptr;  // whose values came last
 
   void Add(double value) {
     ++count;
@@ -59,9 +61,21 @@ struct Sums {
     absolute += std::abs(value);
     max = LargerOrNaN(max, std::abs(value));
   }
+
+  // Counts that the structure has values of `num` more atoms. Those of a structure follow each other.
+  void Count(const StructurePrediction& structure, int64_t num) {
+    if (last != &structure) ++structures;
+    last = &structure;
+    atoms += num;
+  }
 };
 
-using GroupSums = std::array<Sums, kNumQuantities>;
+struct GroupSums {
+  std::array<Sums, kNumQuantities> quantities;
+  Sums all;  // counts what there is, with and without values
+
+  Sums& operator[](Quantity quantity) { return quantities[quantity]; }
+};
 
 void AddAtom(const StructurePrediction& p, int64_t atom, GroupSums* sums) {
   if (p.has_force_errors()) {
@@ -72,28 +86,40 @@ void AddAtom(const StructurePrediction& p, int64_t atom, GroupSums* sums) {
       square += error * error;
     }
     (*sums)[kForceVector].Add(std::sqrt(square));
+    for (const Quantity quantity : {kForce, kForceVector}) (*sums)[quantity].Count(p, 1);
   }
-  if (!p.force_spread.empty()) (*sums)[kForceSpread].Add(p.force_spread[atom]);
-  for (int64_t c = 3 * atom; !p.force_std.empty() && c < 3 * atom + 3; ++c) (*sums)[kForceStd].Add(p.force_std[c]);
+  if (!p.force_spread.empty()) {
+    (*sums)[kForceSpread].Add(p.force_spread[atom]);
+    (*sums)[kForceSpread].Count(p, 1);
+  }
+  if (p.force_std.empty()) return;
+  for (int64_t c = 3 * atom; c < 3 * atom + 3; ++c) (*sums)[kForceStd].Add(p.force_std[c]);
+  (*sums)[kForceStd].Count(p, 1);
 }
 
 void AddStructure(const StructurePrediction& p, GroupSums* sums) {
   const double atoms = static_cast<double>(p.num_atoms);
+  const auto add = [&](Quantity quantity, double value) {
+    (*sums)[quantity].Add(value);
+    (*sums)[quantity].Count(p, p.num_atoms);
+  };
+  sums->all.Count(p, p.num_atoms);
   if (!std::isnan(p.reference_energy)) {
     const double error = p.predicted_energy - p.reference_energy;
-    (*sums)[kEnergy].Add(kMilli * error / atoms);
-    (*sums)[kEnergyTotal].Add(error);
+    add(kEnergy, kMilli * error / atoms);
+    add(kEnergyTotal, error);
   }
-  if (p.energy_spread.has_value()) (*sums)[kEnergySpread].Add(kMilli * *p.energy_spread / atoms);
-  if (p.energy_std.has_value()) (*sums)[kEnergyStd].Add(kMilli * *p.energy_std / atoms);
+  if (p.energy_spread.has_value()) add(kEnergySpread, kMilli * *p.energy_spread / atoms);
+  if (p.energy_std.has_value()) add(kEnergyStd, kMilli * *p.energy_std / atoms);
   if (p.has_stress_errors()) {
     for (int k = 0; k < 9; ++k) {
       const double error = (*p.predicted_stress)[k] - (*p.reference_stress)[k];
       (*sums)[kStress].Add(error);
       (*sums)[kStressGpa].Add(kGigapascal * error);
     }
+    for (const Quantity quantity : {kStress, kStressGpa}) (*sums)[quantity].Count(p, p.num_atoms);
   }
-  if (!p.predicted_force.empty()) (*sums)[kNetForce].Add(NetForce(p));
+  if (!p.predicted_force.empty()) add(kNetForce, NetForce(p));
   if (!p.has_force_errors() && p.force_spread.empty() && p.force_std.empty()) return;
   for (int64_t atom = 0; atom < p.num_atoms; ++atom) AddAtom(p, atom, sums);
 }
@@ -101,11 +127,11 @@ void AddStructure(const StructurePrediction& p, GroupSums* sums) {
 void AppendRows(const char* grouping, const std::string& group, const GroupSums& sums, std::vector<ErrorRow>* rows) {
   const bool all = group.empty() && grouping == absl::string_view("all");
   for (size_t q = 0; q < kNumQuantities; ++q) {
-    const Sums& s = sums[q];
+    const Sums& s = sums.quantities[q];
     if (s.count == 0 || (kQuantities[q].only_all && !all)) continue;
     const double count = static_cast<double>(s.count);
     rows->push_back({grouping, group, kQuantities[q].name, kQuantities[q].unit, s.count, std::sqrt(s.square / count),
-                     s.absolute / count, s.max});
+                     s.absolute / count, s.max, s.structures, s.atoms, sums.all.structures, sums.all.atoms});
   }
 }
 
@@ -120,7 +146,9 @@ std::vector<ErrorRow> ComputeErrors(absl::Span<const StructurePrediction> predic
     AddStructure(p, &by_config[p.config_type]);
     AddStructure(p, &by_composition[p.composition]);
     for (size_t atom = 0; atom < p.element.size(); ++atom) {
-      AddAtom(p, atom, &by_species[std::string(ElementSymbol(p.element[atom]))]);
+      GroupSums& sums = by_species[std::string(ElementSymbol(p.element[atom]))];
+      sums.all.Count(p, 1);
+      AddAtom(p, atom, &sums);
     }
   }
   std::vector<ErrorRow> rows;
@@ -142,6 +170,23 @@ const ErrorRow* FindError(absl::Span<const ErrorRow> rows, absl::string_view qua
   return nullptr;
 }
 
+std::string StructuresOf(const ErrorRow& row) {
+  if (row.structures == row.of_structures) return absl::StrCat(row.structures, " structures");
+  return absl::StrCat(row.structures, " of ", row.of_structures, " structures");
+}
+
+std::vector<std::string> PartialErrors(absl::Span<const ErrorRow> rows) {
+  constexpr const char* kLabels[][2] = {{"energy", "energy"}, {"force", "forces"}, {"stress", "stress"}};
+  std::vector<std::string> sentences;
+  for (const auto& [quantity, label] : kLabels) {
+    const ErrorRow* const row = FindError(rows, quantity);
+    if (row == nullptr || row->structures == row->of_structures) continue;
+    sentences.push_back(absl::StrCat("errors of the ", label, " are over ", StructuresOf(*row), " (", row->atoms,
+                                     " of ", row->of_atoms, " atoms): the others have no ", label, " to compare with"));
+  }
+  return sentences;
+}
+
 absl::Status CheckErrorLimits(absl::Span<const ErrorRow> rows, absl::Span<const ErrorLimit> limits) {
   for (const ErrorLimit& limit : limits) {
     if (limit.max_rmse == std::numeric_limits<double>::infinity()) continue;
@@ -153,7 +198,8 @@ absl::Status CheckErrorLimits(absl::Span<const ErrorRow> rows, absl::Span<const 
     }
     if (row->rmse <= limit.max_rmse) continue;
     return absl::FailedPreconditionError(absl::StrCat(limit.quantity, " RMSE ", FormatError(*row, row->rmse), " ",
-                                                      row->unit, " is above ", limit.flag, "=", limit.max_rmse));
+                                                      row->unit, " is above ", limit.flag, "=", limit.max_rmse,
+                                                      " (over ", StructuresOf(*row), ")"));
   }
   return absl::OkStatus();
 }
@@ -188,11 +234,12 @@ std::string FormatError(const ErrorRow& row, double value) {
 }
 
 std::string ErrorsToTsv(absl::Span<const ErrorRow> rows) {
-  std::string tsv = "grouping\tgroup\tquantity\tunit\tcount\trmse\tmae\tmax\n";
+  std::string tsv =
+      "grouping\tgroup\tquantity\tunit\tcount\trmse\tmae\tmax\tstructures\tof_structures\tatoms\tof_atoms\n";
   for (const ErrorRow& row : rows) {
-    absl::StrAppendFormat(&tsv, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", row.grouping, TsvCell(row.group), row.quantity,
-                          row.unit, row.count, FormatError(row, row.rmse), FormatError(row, row.mae),
-                          FormatError(row, row.max));
+    absl::StrAppendFormat(&tsv, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%d\t%d\t%d\t%d\n", row.grouping, TsvCell(row.group),
+                          row.quantity, row.unit, row.count, FormatError(row, row.rmse), FormatError(row, row.mae),
+                          FormatError(row, row.max), row.structures, row.of_structures, row.atoms, row.of_atoms);
   }
   return tsv;
 }

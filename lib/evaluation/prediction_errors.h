@@ -42,6 +42,10 @@ struct ErrorRow {
   double rmse = 0;    // root of the mean square
   double mae = 0;     // mean absolute value
   double max = 0;     // largest absolute value
+  // The structures of the group that have such values, and their atoms (of the species, if that is the group); and
+  // those of the whole group.
+  int64_t structures = 0, atoms = 0;
+  int64_t of_structures = 0, of_atoms = 0;
 };
 
 // Computes the errors: over all structures first, then by config_type, composition and species by name. Groupings with
@@ -51,6 +55,13 @@ std::vector<ErrorRow> ComputeErrors(absl::Span<const StructurePrediction> predic
 
 // Returns the row of the quantity over all structures; null if there is none.
 const ErrorRow* FindError(absl::Span<const ErrorRow> rows, absl::string_view quantity);
+
+// Returns "3 of 200 structures" where a row has values of a part of its group, and "200 structures" elsewhere.
+std::string StructuresOf(const ErrorRow& row);
+
+// Returns a sentence for each of energy, force and stress that has errors over a part of the structures only, since an
+// error of few structures looks like one of all.
+std::vector<std::string> PartialErrors(absl::Span<const ErrorRow> rows);
 
 // A limit that the user sets on the RMSE of a quantity, in its unit; infinity: none.
 struct ErrorLimit {

@@ -89,6 +89,43 @@ TEST(PredictionErrorsTest, StressIsOfNineComponents) {
   EXPECT_NEAR(rows[1].max, 0.3 * 160.21766, 1e-4);
 }
 
+TEST(PredictionErrorsTest, SayOverHowManyStructuresTheyAre) {
+  StructurePrediction bulk = Energies("bulk", "Ti2", 2, -1, -1);
+  bulk.element = {22, 22};
+  std::vector<StructurePrediction> predictions(5, bulk);
+  predictions.push_back(Forces());
+  const std::vector<ErrorRow> rows = ComputeErrors(predictions);
+  const ErrorRow& energy = *FindError(rows, "energy");
+  EXPECT_EQ(StructuresOf(energy), "5 of 6 structures");
+  EXPECT_THAT(std::vector<int64_t>({energy.atoms, energy.of_atoms}), ElementsAre(10, 12));
+  const ErrorRow& force = *FindError(rows, "force");
+  EXPECT_EQ(StructuresOf(force), "1 of 6 structures");
+  EXPECT_THAT(std::vector<int64_t>({force.atoms, force.of_atoms}), ElementsAre(2, 12));
+  int64_t species = 0;
+  for (const ErrorRow& row : rows) {
+    if (row.grouping == "config_type") {
+      EXPECT_EQ(row.structures, row.of_structures) << row.group << row.quantity;
+    }
+    if (row.grouping != "species" || row.group != "Ti") continue;
+    ++species;
+    EXPECT_THAT(std::vector<int64_t>({row.structures, row.of_structures, row.atoms, row.of_atoms}),
+                ElementsAre(1, 6, 1, 11));
+  }
+  EXPECT_EQ(species, 2);  // force and force_vector
+  EXPECT_THAT(PartialErrors(rows),
+              ElementsAre(HasSubstr("errors of the energy are over 5 of 6 structures (10 of 12 atoms)"),
+                          HasSubstr("errors of the forces are over 1 of 6 structures (2 of 12 atoms)")));
+  EXPECT_THAT(ErrorsToTsv(rows), HasSubstr("\t4.000000\t1\t6\t2\t12\n"));
+  const absl::Status above = CheckErrorLimits(rows, {{"--max_force_rmse", "force", 1}});
+  EXPECT_THAT(std::string(above.message()), HasSubstr("1 of 6 structures"));
+}
+
+TEST(PredictionErrorsTest, NothingIsSaidWhereAllHaveALabelOrNone) {
+  const std::vector<ErrorRow> rows = ComputeErrors({Energies("", "H2", 2, -1, -1), Energies("", "H2", 2, -2, -1)});
+  EXPECT_THAT(PartialErrors(rows), IsEmpty());
+  EXPECT_EQ(StructuresOf(rows[0]), "2 structures");
+}
+
 TEST(PredictionErrorsTest, SpreadOfACommittee) {
   StructurePrediction p = Forces();
   p.energy_spread = 0.01;
@@ -121,7 +158,7 @@ TEST(PredictionErrorsTest, Limits) {
   EXPECT_TRUE(CheckErrorLimits(rows, {{"--max_force_rmse", "force", 3}, {"--max_energy_rmse", "energy", kNone}}).ok());
   const absl::Status above = CheckErrorLimits(rows, {{"--max_force_rmse", "force", 2}});
   EXPECT_TRUE(absl::IsFailedPrecondition(above));
-  EXPECT_EQ(above.message(), "force RMSE 2.081666 eV/Å is above --max_force_rmse=2");
+  EXPECT_EQ(above.message(), "force RMSE 2.081666 eV/Å is above --max_force_rmse=2 (over 1 structures)");
   const absl::Status unknown = CheckErrorLimits(rows, {{"--max_energy_rmse", "energy", 2}});
   EXPECT_TRUE(absl::IsFailedPrecondition(unknown));
   EXPECT_THAT(std::string(unknown.message()), HasSubstr("has no energy to compare with"));
@@ -143,9 +180,9 @@ TEST(PredictionErrorsTest, ExtrapolationNamesTheFirst) {
 TEST(PredictionErrorsTest, TableNamesUnitsAndKeepsItsColumns) {
   const std::string tsv =
       ErrorsToTsv(ComputeErrors({Energies("a\tb", "H2", 2, -1, -1.002), Energies("c", "H2", 2, -1, -1)}));
-  EXPECT_THAT(tsv, HasSubstr("all\t\tenergy\tmeV/atom\t2\t0.7071\t0.5000\t1.0000\n"));
+  EXPECT_THAT(tsv, HasSubstr("all\t\tenergy\tmeV/atom\t2\t0.7071\t0.5000\t1.0000\t2\t2\t4\t4\n"));
   EXPECT_THAT(tsv, HasSubstr("config_type\ta b\tenergy"));
-  EXPECT_EQ(std::count(tsv.begin(), tsv.end(), '\t'), 7 * std::count(tsv.begin(), tsv.end(), '\n'));
+  EXPECT_EQ(std::count(tsv.begin(), tsv.end(), '\t'), 11 * std::count(tsv.begin(), tsv.end(), '\n'));
 }
 
 TEST(PredictionErrorsTest, LargestErrorIsNaNWhereAnErrorIs) {

@@ -112,6 +112,9 @@ absl::Status RunEvaluate(const ToolRun& run) {
 
   const std::vector<ErrorRow> errors = ComputeErrors(predictions);
   if (!shard.is_part()) std::cout << ErrorsToTsv(errors);
+  if (!shard.is_part()) {
+    for (const std::string& partial : PartialErrors(errors)) PrintWarning(partial);
+  }
   const std::string warning = ExtrapolationWarning(predictions);
   if (!warning.empty()) PrintWarning(warning);
   std::vector<std::string> files = inputs;

@@ -46,7 +46,17 @@ absl::Status CheckMeasures(const AtomicData& data, const LossOptions& loss, cons
   if (plan.validation.empty()) return absl::OkStatus();
   for (const std::string& warning : TermsWithoutLabels(data, loss, plan.validation, "validation"))
     PrintWarning(warning);
+  for (const std::string& warning : PartialLabels(data, loss, plan.validation, "validation")) PrintWarning(warning);
+  for (const std::string& warning : PartialLabels(data, loss, split.test, "test")) PrintWarning(warning);
   return absl::OkStatus();
+}
+
+// The columns beside the errors of a set: how many of its structures each error is over.
+std::vector<std::pair<std::string, int64_t>> LabelColumns(const AtomicData& data, const LossOptions& loss,
+                                                          absl::Span<const int64_t> structures) {
+  std::vector<std::pair<std::string, int64_t>> columns;
+  for (const LabelCount& each : CountLabels(data, loss, structures)) columns.emplace_back(each.label, each.count);
+  return columns;
 }
 
 }  // namespace
@@ -64,7 +74,8 @@ absl::Status TrainMember(const Member& member, const AtomicData& data, const Ato
   const bool is_new = options.mode != RunMode::kResumeOrNew || !RunDirectory(member.directory).HasCheckpoint();
   if (model.has_value() && is_new) RETURN_IF_ERROR(SetInitialParameters(*model, task, &options));
   const TaskRun run = {task.task.get(), "atoms", "structures",
-                       [&] { return WriteFrames(member.directory, data, used); }};
+                       [&] { return WriteFrames(member.directory, data, used); },
+                       [&](absl::Span<const int64_t> set) { return LabelColumns(data, task_options.loss, set); }};
   ASSIGN_OR_RETURN(const TrainResult result, RunTask(member, run, split, options, metadata));
   if (!WritesFiles(options)) return absl::OkStatus();
   RETURN_IF_ERROR(SavePredictions(member.directory, data, used, task_options.num_threads));

@@ -23,7 +23,6 @@
 #include "tools/common/run/run_tool.h"
 #include "tools/train/first_batch_process.h"
 #include "tools/train/replaced_runs.h"
-#include "tools/train/report/outcome.h"
 #include "tools/train/report/train_lines.h"
 #include "tools/train/report/train_plot.h"
 #include "tools/train/report/train_progress.h"
@@ -186,8 +185,8 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
                                  keeps_files ? " -> " + directory.average() : ""));
   }
   ASSIGN_OR_RETURN(const Split used, LearnedSplit(split, options));
-  RETURN_IF_ERROR(
-      PrintErrors(*run.task, used, result->best_parameters, run.example_unit, member.name, options.eager.device));
+  RETURN_IF_ERROR(PrintErrors(*run.task, used, result->best_parameters, run.example_unit, run.count_columns,
+                              member.name, options.eager.device));
   if (!removed.ok()) return absl::InvalidArgumentError(absl::StrCat("another run is left: ", removed.message()));
   return result;
 }

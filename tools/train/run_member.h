@@ -14,6 +14,7 @@
 #include "lib/train/options/split.h"
 #include "lib/train/options/trainer_options.h"
 #include "lib/train/trainer.h"
+#include "tools/train/report/outcome.h"
 
 namespace rutile {
 
@@ -41,6 +42,7 @@ struct TaskRun {
   std::string cost_unit;                       // unit of Task::ExampleCost: "atoms"
   std::string example_unit;                    // "structures"
   std::function<absl::Status()> write_beside;  // called after training, even if interrupted; may be empty
+  CountColumns count_columns = nullptr;        // beside the errors of a set; may be empty
 };
 
 // Trains with progress and plots as the flags request, prints the outcome, and prints the errors of the best model. If

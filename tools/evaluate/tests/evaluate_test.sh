@@ -24,11 +24,13 @@ succeeds $evaluate run/best.safetensors f.safetensors n.safetensors && mv stdout
 cmp features.tsv both.tsv || fail "features and neighbors together differ"
 $cache --cutoff=3 --output=short.safetensors "$tio2" 2> /dev/null || fail "cache-neighbors --cutoff=3"
 expect_error 1 'short.safetensors' $evaluate run/best.safetensors short.safetensors
-[ "$(head -n 1 features.tsv)" = "$(printf 'grouping\tgroup\tquantity\tunit\tcount\trmse\tmae\tmax')" ] || fail "header"
+[ "$(head -n 1 features.tsv | paste -sd ' ' | tr '\t' ' ')" = \
+  'grouping group quantity unit count rmse mae max structures of_structures atoms of_atoms' ] || fail "header"
 # value GROUPING GROUP QUANTITY UNIT COLUMN FILE
 value() { awk -F'\t' -v g="$1" -v n="$2" -v q="$3" -v u="$4" -v c="$5" \
   '$1 == g && $2 == n && $3 == q && $4 == u { print $c }' "$6"; }
-[ "$(value all '' energy meV/atom 5 features.tsv)" = 403 ] || fail "energies: $(cat features.tsv)"
+[ "$(value all '' energy meV/atom 5 features.tsv)" = 403 ] &&
+  [ "$(value all '' force eV/Å 9 features.tsv)" = 403 ] || fail "energies: $(cat features.tsv)"
 [ "$(value all '' force eV/Å 5 features.tsv)" = "$(($(value all '' force_vector eV/Å 5 features.tsv) * 3))" ] ||
   fail "forces"
 [ "$(value all '' net_force eV/Å 8 features.tsv)" = 0.000000000 ] || fail "net force"

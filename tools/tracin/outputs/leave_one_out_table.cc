@@ -43,6 +43,7 @@ std::string LeaveOneOutToTsv(const LeaveOneOut& found, const AtomicData& train) 
   std::vector<Column> columns;
   for (const Column& column : kColumns) {
     double with = 0, without = 0, count = 0;
+    size_t structures = 0;
     for (const LeftOut& each : found.structures) {
       const double error = each.with.*column.error, left_out = each.without.*column.error;
       if (std::isnan(error)) continue;
@@ -52,12 +53,14 @@ std::string LeaveOneOutToTsv(const LeaveOneOut& found, const AtomicData& train) 
       with += weight * error * error;
       without += weight * left_out * left_out;
       count += weight;
+      ++structures;
     }
     if (count == 0) continue;
     columns.push_back(column);
-    PrintMessage(absl::StrFormat("leave-one-out: %s %s: %.6g %s; of the training set: %.6g", column.name,
-                                 column.by_components ? "over all components" : "rmse", std::sqrt(without / count),
-                                 column.unit, std::sqrt(with / count)));
+    PrintMessage(
+        absl::StrFormat("leave-one-out: %s %s: %.6g %s; of the training set: %.6g (%d of %d structures have it)",
+                        column.name, column.by_components ? "over all components" : "rmse", std::sqrt(without / count),
+                        column.unit, std::sqrt(with / count), structures, found.structures.size()));
   }
   std::string table = "train\tstructure\tconfig_type\tatoms";
   for (const Column& column : columns) {

@@ -47,7 +47,7 @@ void PrintOutcome(const RunDirectory& directory, const TrainerOptions& options, 
 }
 
 absl::Status PrintErrors(Task& task, const Split& split, const Tensor& parameters, absl::string_view example_unit,
-                         absl::string_view member, const std::string& device) {
+                         const CountColumns& count_columns, absl::string_view member, const std::string& device) {
   static bool header = true;
   const std::pair<const char*, const std::vector<int64_t>*> sets[] = {
       {split.validation == split.train ? "train" : "validation", &split.validation}, {"test", &split.test}};
@@ -59,11 +59,14 @@ absl::Status PrintErrors(Task& task, const Split& split, const Tensor& parameter
     DataLoader loader(task, *examples, options);
     ASSIGN_OR_RETURN(const EvaluationResult result,
                      EvaluateExamples(task, parameters, &loader, /*epoch=*/0, /*agreement=*/nullptr, device));
+    std::vector<std::pair<std::string, int64_t>> counts;
+    if (count_columns != nullptr) counts = count_columns(*examples);
     if (header) {
       std::cout << (member.empty() ? "" : "member\t") << "set\t" << example_unit;
       for (const Metric& metric : result.metrics) {
         std::cout << "\t" << metric.name << (metric.unit.empty() ? "" : absl::StrCat("[", metric.unit, "]"));
       }
+      for (const auto& [column, count] : counts) std::cout << "\t" << column;
       std::cout << "\n";
       header = false;
     }
@@ -73,6 +76,7 @@ absl::Status PrintErrors(Task& task, const Split& split, const Tensor& parameter
       // Stresses of crystals are of the order of 0.01 eV/Å^3, their errors smaller by far.
       std::cout << "\t" << Decimal(metric.value, metric.unit == "eV/Å^3" ? 7 : 4);
     }
+    for (const auto& [column, count] : counts) std::cout << "\t" << count;
     std::cout << "\n";
   }
   return absl::OkStatus();

@@ -48,6 +48,30 @@ std::vector<std::string> TermsWithoutLabels(const AtomicData& data, const LossOp
   return sentences;
 }
 
+std::vector<LabelCount> CountLabels(const AtomicData& data, const LossOptions& loss,
+                                    absl::Span<const int64_t> structures) {
+  constexpr const char* kPlural[] = {"energies", "forces", "stresses"};
+  const std::array<Term, 3> terms = TermsOf(loss);
+  std::vector<LabelCount> counts;
+  for (size_t t = 0; t < terms.size(); ++t) {
+    if (t > 0 && terms[t].weight == 0) continue;
+    counts.push_back({kPlural[t], std::count_if(structures.begin(), structures.end(),
+                                                [&](int64_t s) { return terms[t].has(data, s); })});
+  }
+  return counts;
+}
+
+std::vector<std::string> PartialLabels(const AtomicData& data, const LossOptions& loss,
+                                       absl::Span<const int64_t> structures, absl::string_view set) {
+  std::vector<std::string> sentences;
+  for (const LabelCount& each : CountLabels(data, loss, structures)) {
+    if (each.count == 0 || each.count == static_cast<int64_t>(structures.size())) continue;
+    sentences.push_back(absl::StrCat(each.count, " of ", structures.size(), " ", set, " structures have ", each.label,
+                                     ": errors of ", each.label, " are over these alone"));
+  }
+  return sentences;
+}
+
 absl::Status CheckMonitored(const AtomicData& data, const LossOptions& loss, absl::Span<const int64_t> validation,
                             absl::string_view monitor) {
   if (validation.empty()) return absl::OkStatus();

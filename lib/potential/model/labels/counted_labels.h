@@ -20,6 +20,22 @@ namespace rutile {
 std::vector<std::string> TermsWithoutLabels(const AtomicData& data, const LossOptions& loss,
                                             absl::Span<const int64_t> structures, absl::string_view set);
 
+// How many structures of a set have a label, whatever their weights.
+struct LabelCount {
+  std::string label;  // "energies", "forces" or "stresses"
+  int64_t count = 0;
+};
+
+// Counts the labels that errors of a set compare with: energies, and forces and stresses if the loss has a weight for
+// them.
+std::vector<LabelCount> CountLabels(const AtomicData& data, const LossOptions& loss,
+                                    absl::Span<const int64_t> structures);
+
+// Returns a sentence for each of these labels that a part of the set has, as its errors are over that part alone.
+// set: "validation", for the sentence.
+std::vector<std::string> PartialLabels(const AtomicData& data, const LossOptions& loss,
+                                       absl::Span<const int64_t> structures, absl::string_view set);
+
 // Checks that the monitored measure ("val_loss", or "" for it; "val_force_rmse"...) is defined on the validation set,
 // since a mean of nothing would make the first epoch the best. INVALID_ARGUMENT saying what the set lacks. Other names
 // pass, and so does an empty set.

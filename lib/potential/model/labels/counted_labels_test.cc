@@ -57,6 +57,21 @@ TEST(CountedLabelsTest, NamesTermsThatASetLacks) {
   EXPECT_THAT(TermsWithoutLabels(data, Loss(1, 0), {0}, "validation"), IsEmpty());
 }
 
+TEST(CountedLabelsTest, CountsWhatErrorsAreOver) {
+  const AtomicData data = Data();
+  const std::vector<LabelCount> counts = CountLabels(data, Loss(0.1, 0.9), {0, 1, 2});
+  ASSERT_EQ(counts.size(), 2u);
+  EXPECT_EQ(counts[0].label, "energies");
+  EXPECT_EQ(counts[0].count, 3);
+  EXPECT_EQ(counts[1].label, "forces");
+  EXPECT_EQ(counts[1].count, 2);
+  EXPECT_EQ(CountLabels(data, Loss(1, 0), {0, 1, 2}).size(), 1u);
+  EXPECT_THAT(PartialLabels(data, Loss(0.1, 0.9), {0, 1, 2}, "test"),
+              ElementsAre(HasSubstr("2 of 3 test structures have forces")));
+  EXPECT_THAT(PartialLabels(data, Loss(0.1, 0.9), {1, 2}, "test"), IsEmpty());
+  EXPECT_THAT(PartialLabels(data, Loss(1, 0), {0, 1, 2}, "test"), IsEmpty());
+}
+
 TEST(CountedLabelsTest, AMeasureOfNothingIsRefused) {
   const AtomicData data = Data();
   const auto status = [&](double energy, double force, const std::vector<int64_t>& set, const char* monitor) {

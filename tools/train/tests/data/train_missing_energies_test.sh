@@ -60,6 +60,29 @@ refuses 'monitor=val_energy_rmse: none of the 4 validation structures has an ene
   $train $model $flags --force_weight=0.3 --monitor=val_energy_rmse --validation_data=valid-forces.extxyz \
   --output_dir=h mixed.extxyz
 
+# The table says how many structures each error is over, and a set whose errors are over a part is warned of.
+(frames 40 41 | sed 's/:forces:R:3//; s/^\([A-Z][a-z]*  *[^ ]*  *[^ ]*  *[^ ]*\) .*/\1/' && frames 41 43 &&
+  frames 43 44 | without) > parts.extxyz
+succeeds $train $model $flags --force_weight=0.3 --validation_data=valid-forces.extxyz --test_data=parts.extxyz \
+  --output_dir=parts mixed.extxyz
+expect_line 'warning: 3 of 4 test structures have energies: errors of energies are over these alone' log
+expect_line 'warning: 3 of 4 test structures have forces: errors of forces are over these alone' log
+expect_no_line 'of 4 validation structures have' log
+[ "$(head -n 1 stdout | tr '\t' '\n' | tail -n 2 | paste -sd ,)" = energies,forces ] || fail "columns: $(cat stdout)"
+[ "$(awk -F '\t' '{ print $1 $(NF - 1) $NF }' stdout | tail -n 2 | paste -sd ,)" = validation04,test33 ] ||
+  fail "counts: $(cat stdout)"
+succeeds $evaluate --output_dir=report parts/best.safetensors parts.extxyz
+expect_line 'warning: errors of the energy are over 3 of 4 structures ([0-9]* of [0-9]* atoms)' log
+expect_line 'warning: errors of the forces are over 3 of 4 structures' log
+awk -F '\t' '$1 == "all" && $3 == "force" { print $9 "/" $10 }' report/metrics.tsv | grep -qx 3/4 ||
+  fail "structures of forces: $(cat report/metrics.tsv)"
+expect_text 'errors of the forces are over 3 of 4 structures' report/report.html
+expect_text '<td>3 of 4</td>' report/report.html
+succeeds $evaluate parts/best.safetensors report/predictions.safetensors
+expect_line 'warning: errors of the forces are over 3 of 4 structures' log
+succeeds $evaluate parts/best.safetensors valid.extxyz
+expect_no_line 'errors of' log
+
 # The same bits with threads, in samples of the forces, and when resumed.
 sampled="--force_weight=0.3 --force_fraction=0.5 --sampling_policy=error_weighted --lr_scheduler=constant --hidden=4"
 succeeds $train $model $sampled --max_epochs=4 --validation_data=valid.extxyz --output_dir=s mixed.extxyz
