@@ -18,13 +18,29 @@ namespace {
 constexpr char kCurve[] = "calibration.curve", kBegin[] = "calibration.begin", kScore[] = "calibration.score",
                kValue[] = "calibration.value";
 
+// The answers of one kind: their number, weight and effective number.
+struct Answers {
+  int64_t num = 0;
+  double weight = 0, square = 0;
+
+  void Add(double w) {
+    ++num;
+    weight += w;
+    square += w * w;
+  }
+  double effective() const { return num == 0 ? 0 : weight * (weight / square); }
+};
+
 struct Counts {
-  int64_t num_true = 0, num_false = 0;
+  Answers of_true, of_false;
+
+  void Add(const ScoredExample& example) { (example.is_true ? of_true : of_false).Add(example.weight); }
+  bool has_both() const { return of_true.num > 0 && of_false.num > 0; }
 };
 
 Counts Count(absl::Span<const ScoredExample> examples) {
   Counts counts;
-  for (const ScoredExample& example : examples) ++(example.is_true ? counts.num_true : counts.num_false);
+  for (const ScoredExample& example : examples) counts.Add(example);
   return counts;
 }
 
@@ -51,11 +67,12 @@ bool Ascends(absl::Span<const double> values) { return std::is_sorted(values.beg
 
 Calibration::Curve Calibration::FitCurve(absl::Span<const ScoredExample> examples, const CalibrationOptions& options) {
   const Counts counts = Count(examples);
-  const auto num_true = static_cast<double>(counts.num_true), num_false = static_cast<double>(counts.num_false);
+  const double num_true = counts.of_true.effective(), num_false = counts.of_false.effective();
   std::vector<double> scores, targets, weights;
   for (const ScoredExample& example : examples) {
     scores.push_back(example.score);
-    weights.push_back(example.is_true ? options.base_rate / num_true : (1 - options.base_rate) / num_false);
+    weights.push_back(example.weight * (example.is_true ? options.base_rate / counts.of_true.weight
+                                                        : (1 - options.base_rate) / counts.of_false.weight));
     // Platt's targets are those of a further answer of each kind, so that no finite sample makes certain.
     const bool platt = options.method == CalibrationMethod::kPlatt;
     const double one = platt ? (num_true + 1) / (num_true + 2) : 1, zero = platt ? 1 / (num_false + 2) : 0;
@@ -86,10 +103,12 @@ absl::StatusOr<Calibration> Calibration::Fit(absl::Span<const ScoredExample> exa
   CHECK(options.base_rate > 0 && options.base_rate < 1);
   for (const ScoredExample& example : examples) {
     CHECK(example.question >= 0 && example.question < num_questions);
+    CHECK_GT(example.weight, 0);
   }
   const Counts all = Count(examples);
-  if (all.num_true == 0 || all.num_false == 0) {
-    return absl::InvalidArgumentError(absl::StrCat("there are ", all.num_true, " true answers and ", all.num_false,
+  if (!all.has_both()) {
+    return absl::InvalidArgumentError(absl::StrCat("there are ", all.of_true.num, " true answers and ",
+                                                   all.of_false.num,
                                                    " false ones to fit probabilities to, expected some of each"));
   }
   Calibration calibration;
@@ -98,7 +117,9 @@ absl::StatusOr<Calibration> Calibration::Fit(absl::Span<const ScoredExample> exa
   calibration.curves_.push_back(FitCurve(examples, options));
   for (const std::vector<ScoredExample>& of_question : ByQuestion(examples, num_questions)) {
     const Counts counts = Count(of_question);
-    const bool own = counts.num_true >= std::max<int64_t>(1, options.min_positives) && counts.num_false > 0;
+    // Sums of weights are rounded.
+    const double fewest = static_cast<double>(std::max<int64_t>(1, options.min_positives)) * (1 - 1e-9);
+    const bool own = counts.of_true.effective() >= fewest && counts.has_both();
     calibration.curve_of_.push_back(own ? static_cast<int32_t>(calibration.curves_.size()) : 0);
     if (own) calibration.curves_.push_back(FitCurve(of_question, options));
   }
@@ -196,19 +217,16 @@ CalibrationMeasures MeasureCalibration(const Calibration* calibration, absl::Spa
   int32_t num_questions = 0;
   for (const ScoredExample& example : examples) num_questions = std::max(num_questions, example.question + 1);
   std::vector<Counts> counts(num_questions);
-  for (const ScoredExample& example : examples) {
-    ++(example.is_true ? counts[example.question].num_true : counts[example.question].num_false);
-  }
+  for (const ScoredExample& example : examples) counts[example.question].Add(example);
   CalibrationMeasures measures;
   std::vector<CalibrationMeasures::Bin> bins(kBins);
   double total = 0;
   for (const ScoredExample& example : examples) {
     const Counts& of = counts[example.question];
-    if (of.num_true == 0 || of.num_false == 0) continue;
+    if (!of.has_both()) continue;
     ++(example.is_true ? measures.num_true : measures.num_false);
-    const double weight = example.is_true
-                              ? base_rate
-                              : (1 - base_rate) * static_cast<double>(of.num_true) / static_cast<double>(of.num_false);
+    const double weight =
+        example.weight * (example.is_true ? base_rate : (1 - base_rate) * of.of_true.weight / of.of_false.weight);
     const double p =
         calibration == nullptr ? base_rate : calibration->Probability(example.question, example.score, base_rate);
     const double truth = example.is_true ? 1 : 0;

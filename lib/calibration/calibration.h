@@ -5,6 +5,10 @@
 // Classifiers, 1999, with Lin, Lin, Weng, Machine Learning 68, 267 (2007)), or isotonic regression (Zadrozny, Elkan,
 // KDD 2002). False answers are drawn, so that a share of true ones, the base rate, is a statement of the user and not
 // of the data (Tabacof, Costabello, ICLR 2020).
+//
+// Answers weigh what their triples do. Only ratios of weights matter: what depends on a number of answers, as how far
+// from certain a probability stays, depends on their effective number (sum of w)^2 / sum of w^2 (Kish, Survey Sampling,
+// 1965), which is the number itself for equal weights.
 
 #ifndef RUTILE_LIB_CALIBRATION_CALIBRATION_H_
 #define RUTILE_LIB_CALIBRATION_CALIBRATION_H_
@@ -29,8 +33,9 @@ inline constexpr EnumNames<CalibrationMethod> kCalibrationMethodNames("probabili
 
 struct CalibrationOptions {
   CalibrationMethod method = CalibrationMethod::kPlatt;
-  double base_rate = 0.5;      // share of true answers, above 0 and below 1
-  int64_t min_positives = 20;  // a question with fewer true answers has the curve of all questions together
+  double base_rate = 0.5;  // share of true answers, above 0 and below 1
+  int64_t min_positives =
+      20;  // a question with fewer true answers (their effective number) has the curve of all questions together
 };
 
 class Calibration {
@@ -74,7 +79,7 @@ class Calibration {
 // How good probabilities are.
 struct CalibrationMeasures {
   // Mean squared difference of probability and truth (Brier 1950), and mean negative log-likelihood. In each question,
-  // true answers weigh the base rate, and questions weigh their numbers of true answers. A probability counts as at
+  // true answers weigh the base rate, and questions weigh their true answers. A probability counts as at
   // least 1e-16 away from certainty.
   double brier = 0, log_loss = 0;
   int64_t num_true = 0, num_false = 0;

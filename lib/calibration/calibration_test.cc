@@ -140,6 +140,63 @@ TEST(CalibrationTest, TensorsRoundTrip) {
   EXPECT_FALSE(Calibration::FromTensors(falling, CalibrationMethod::kIsotonic, 0.5, 1).ok());
 }
 
+// Weights of 2 are what answers are that come twice, but for how certain a fit may be: two equal answers tell no more
+// than one. With many answers that is nothing.
+TEST(CalibrationTest, WeightsCountAsRepetitions) {
+  std::vector<ScoredExample> weighted = Answers(1, 20000, 6), repeated;
+  for (size_t i = 0; i < weighted.size(); ++i) {
+    repeated.push_back(weighted[i]);
+    if (weighted[i].score < 0) continue;
+    repeated.push_back(weighted[i]);
+    weighted[i].weight = 2;
+  }
+  for (const CalibrationMethod method : {CalibrationMethod::kPlatt, CalibrationMethod::kIsotonic}) {
+    CalibrationOptions options;
+    options.method = method;
+    const auto by_weight = Calibration::Fit(weighted, 1, options), by_number = Calibration::Fit(repeated, 1, options);
+    const auto plain = Calibration::Fit(Answers(1, 20000, 6), 1, options);
+    for (const double score : {-1.0, 0.0, 0.7, 1.5}) {
+      EXPECT_NEAR(by_weight->Probability(0, score), by_number->Probability(0, score), 2e-3) << score;
+    }
+    EXPECT_GT(std::abs(by_weight->Probability(0, 0) - plain->Probability(0, 0)), 5e-3) << "weights do not count";
+    const CalibrationMeasures a = MeasureCalibration(&*plain, weighted, 0.5);
+    const CalibrationMeasures b = MeasureCalibration(&*plain, repeated, 0.5);
+    EXPECT_NEAR(a.brier, b.brier, 1e-12);
+    EXPECT_NEAR(a.log_loss, b.log_loss, 1e-12);
+    EXPECT_EQ(a.num_true + a.num_false, 20000);
+  }
+}
+
+// Equal weights change nothing, however large they are; 0.1 is rounded, so that sums are, too.
+TEST(CalibrationTest, OnlyRatiosOfWeightsMatter) {
+  const std::vector<ScoredExample> plain = Answers(2, 300, 7);
+  std::vector<ScoredExample> small = plain, two = plain;
+  for (ScoredExample& example : small) example.weight = 0.1;
+  for (ScoredExample& example : two) example.weight = 2;
+  for (const CalibrationMethod method : {CalibrationMethod::kPlatt, CalibrationMethod::kIsotonic}) {
+    CalibrationOptions options;
+    options.method = method;
+    const auto a = Calibration::Fit(plain, 2, options), b = Calibration::Fit(small, 2, options);
+    const auto c = Calibration::Fit(two, 2, options);
+    EXPECT_EQ(b->num_own(), a->num_own());
+    for (const double score : {-1.0, 0.0, 2.0}) {
+      EXPECT_NEAR(b->Probability(1, score), a->Probability(1, score), 1e-9);
+      EXPECT_EQ(c->Probability(1, score), a->Probability(1, score));
+    }
+    EXPECT_EQ(MeasureCalibration(&*a, two, 0.3).brier, MeasureCalibration(&*a, plain, 0.3).brier);
+  }
+}
+
+// A few heavy answers among many light ones are few answers: 30 of which one weighs as much as the rest are less than
+// 20, so that the question has no curve of its own.
+TEST(CalibrationTest, EffectiveNumbersDecideAboutCurves) {
+  std::vector<ScoredExample> examples = Answers(1, 400, 8);
+  for (int i = 0; i < 60; ++i) examples.push_back({1, i < 30 ? 1.0 + i : -1.0 - i, i < 30});
+  EXPECT_EQ(Calibration::Fit(examples, 2, {})->num_own(), 2);
+  examples[400].weight = 29;
+  EXPECT_EQ(Calibration::Fit(examples, 2, {})->num_own(), 1);
+}
+
 TEST(CalibrationTest, NothingToFitIsAnError) {
   EXPECT_FALSE(Calibration::Fit({}, 1, {}).ok());
   EXPECT_FALSE(Calibration::Fit({{0, 1.0, true}}, 1, {}).ok());

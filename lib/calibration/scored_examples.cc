@@ -14,6 +14,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/graph/known_tails.h"
 #include "lib/graph/triple.h"
+#include "lib/graph/triple_weights.h"
 #include "lib/ranking/entity_set.h"
 #include "lib/ranking/scores/score_form.h"
 #include "lib/ranking/scores/score_sweep.h"
@@ -128,6 +129,18 @@ class Scoring {
   std::vector<T> hidden_;
 };
 
+const std::vector<double>& SplitWeights(const KnowledgeGraph& graph, GraphSplit split) {
+  switch (split) {
+    case GraphSplit::kTrain:
+      return graph.train_weights;
+    case GraphSplit::kValid:
+      return graph.valid_weights;
+    case GraphSplit::kTest:
+      break;
+  }
+  return graph.test_weights;
+}
+
 template <typename T>
 absl::StatusOr<std::vector<ScoredExample>> Make(const KgeScorer& scorer, const KnowledgeGraph& graph,
                                                 const ExampleOptions& options) {
@@ -135,9 +148,12 @@ absl::StatusOr<std::vector<ScoredExample>> Make(const KgeScorer& scorer, const K
   Scoring<T> scoring(scorer, graph);
   std::vector<ScoredExample> examples;
   const absl::Span<const Triple> triples = SplitTriples(graph, options.split);
+  const std::vector<double>& weights = SplitWeights(graph, options.split);
   for (size_t i = 0; i < triples.size(); ++i) {
     RETURN_IF_ERROR(CheckInterrupt());
     const Triple& triple = triples[i];
+    const double weight = WeightOf(weights, i);
+    if (weight == 0) continue;
     for (const bool for_head : {false, true}) {
       if (for_head && !options.heads) continue;
       const auto question = static_cast<int32_t>(triple.relation + (for_head ? graph.num_relations() : 0));
@@ -147,7 +163,7 @@ absl::StatusOr<std::vector<ScoredExample>> Make(const KgeScorer& scorer, const K
       for (const int32_t entity : false_answers.Draw(question, given, 2 * i + for_head)) answers.push_back(entity);
       std::vector<double> scores;
       RETURN_IF_ERROR(scoring.Score(question, given, answers, &scores));
-      for (size_t a = 0; a < answers.size(); ++a) examples.push_back({question, scores[a], a == 0});
+      for (size_t a = 0; a < answers.size(); ++a) examples.push_back({question, scores[a], a == 0, weight});
     }
   }
   return examples;

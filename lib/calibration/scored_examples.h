@@ -20,6 +20,7 @@ struct ScoredExample {
   int32_t question = 0;
   double score = 0;
   bool is_true = false;
+  double weight = 1;  // of the triple that it is an answer of, or for which it was drawn; above 0
 };
 
 // Which answers to score.
@@ -34,7 +35,8 @@ struct ExampleOptions {
   const Candidates* candidates = nullptr;
 };
 
-// Scores the triples of the split, and as many false answers. The order is that of the triples. Errors
+// Scores the triples of the split, and as many false answers. The order is that of the triples; those of weight 0 are
+// left out. Errors
 // are those of the scorer, CANCELLED, and INVALID_ARGUMENT for a score that is not finite.
 absl::StatusOr<std::vector<ScoredExample>> ScoreExamples(const KgeScorer& scorer, const KnowledgeGraph& graph,
                                                          const ExampleOptions& options);

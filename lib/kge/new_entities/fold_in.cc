@@ -10,6 +10,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/graph/known_tails.h"
 #include "lib/kge/model/kge_options.h"
+#include "lib/kge/new_entities/key_weights.h"
 #include "lib/kge/new_entities/minimize.h"
 #include "lib/kge/new_entities/other_queries.h"
 #include "lib/kge/new_entities/row_objective.h"
@@ -48,10 +49,16 @@ absl::StatusOr<FoldedRows> FoldIn(const TrainedKge& model, const NewTriples& add
   // The known part of the training triples; the new triples name entities that have no row yet.
   const auto num_known = static_cast<int32_t>(model.shape.num_entities);
   std::vector<Triple> train;
-  std::copy_if(grown.train.begin(), grown.train.end(), std::back_inserter(train),
-               [&](const Triple& t) { return t.head < num_known && t.tail < num_known; });
+  std::vector<double> train_weights;
+  for (size_t i = 0; i < grown.train.size(); ++i) {
+    const Triple& t = grown.train[i];
+    if (t.head >= num_known || t.tail >= num_known) continue;
+    train.push_back(t);
+    if (!grown.train_weights.empty()) train_weights.push_back(grown.train_weights[i]);
+  }
   const KnownTails known = KnownTails::Build({train}, grown.num_relations(), grown.inverse_relations);
-  const OtherQueries others(model.shape, known, scorer, &table, &pool);
+  const KeyWeights weights(train, train_weights, grown.num_relations(), grown.inverse_relations);
+  const OtherQueries others(model.shape, known, weights, scorer, &table, &pool);
   FoldedRows result;
   for (size_t i = 0; i < added.names.size(); ++i) {
     const auto id = static_cast<int32_t>(num_known + i);
@@ -59,7 +66,7 @@ absl::StatusOr<FoldedRows> FoldIn(const TrainedKge& model, const NewTriples& add
     std::copy_if(added.triples.begin(), added.triples.end(), std::back_inserter(triples),
                  [&](const Triple& t) { return t.head == id || t.tail == id; });
     const RowExamples examples =
-        MakeRowExamples(model.shape, known, triples, id, grown.num_relations(), grown.inverse_relations);
+        MakeRowExamples(model.shape, known, weights, triples, id, grown.num_relations(), grown.inverse_relations);
     RowObjective objective(examples, model.shape, scorer, prior, others, queries.get(), &table);
     const Minimum minimum = Minimize([&](absl::Span<const double> z, absl::Span<double> g) { return objective(z, g); },
                                      std::vector<double>(prior.size(), 0.0), kTolerance, kMostEvaluations,

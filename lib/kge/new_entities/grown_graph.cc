@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -110,6 +111,10 @@ absl::StatusOr<KnowledgeGraph> GrowGraph(const KnowledgeGraph& names, const Know
     }
     grown.*list.triple_weights = graph.*list.triple_weights;
   }
+  // No file gives new triples weights: they count as the others do on average.
+  const std::vector<double>& weights = graph.train_weights;
+  const double mean_weight =
+      weights.empty() ? 1 : std::accumulate(weights.begin(), weights.end(), 0.0) / static_cast<double>(weights.size());
   const absl::flat_hash_set<Triple> trained(grown.train.begin(), grown.train.end());
   const absl::flat_hash_set<Triple> false_ones(grown.negatives.begin(), grown.negatives.end());
   absl::flat_hash_set<Triple> held_out(grown.valid.begin(), grown.valid.end());
@@ -131,7 +136,7 @@ absl::StatusOr<KnowledgeGraph> GrowGraph(const KnowledgeGraph& names, const Know
                        added.path, " or out of the negatives"));
     }
     grown.train.push_back(t);
-    if (!grown.train_weights.empty()) grown.train_weights.push_back(1);
+    if (!grown.train_weights.empty()) grown.train_weights.push_back(mean_weight);
   }
   return grown;
 }

@@ -24,8 +24,8 @@ std::vector<double> KnownHidden(const KgeScorer& scorer, const std::vector<int32
   return scorer.entities.dtype() == DType::kF64 ? fill(0.0) : fill(0.0F);
 }
 
-OtherQueries::OtherQueries(const KgeShape& shape, const KnownTails& known, const KgeScorer& scorer, TableLoss* table,
-                           ThreadPool* pool, int64_t most)
+OtherQueries::OtherQueries(const KgeShape& shape, const KnownTails& known, const KeyWeights& weights,
+                           const KgeScorer& scorer, TableLoss* table, ThreadPool* pool, int64_t most)
     : dim_(shape.dim()), pool_(pool) {
   const KgeOptions& options = shape.options;
   const bool keys = IsKeyLoss(options.loss);
@@ -37,7 +37,11 @@ OtherQueries::OtherQueries(const KgeShape& shape, const KnownTails& known, const
     heads.push_back(known.head(key));
     relations.push_back(known.relation(key));
     labels_.push_back(SmoothLabels(options, shape.num_entities + 1, keys ? num_true : 1).base);
-    weights_.push_back(static_cast<double>(every * (keys ? 1 : num_true)));
+    const double sum = weights.Sum(known.head(key), known.relation(key), num_true);
+    const double count = options.loss == KgeLoss::kOneToN ? (sum > 0 ? 1 : 0)
+                         : keys                           ? sum / static_cast<double>(num_true)
+                                                          : sum;
+    weights_.push_back(static_cast<double>(every) * count);
   }
   v_ = KnownHidden(scorer, heads, relations);
   log_sums_ = IsSoftmaxLoss(options.loss) ? table->LogSums(v_) : std::vector<double>(heads.size(), 0.0);

@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "lib/graph/known_tails.h"
 #include "lib/kge/model/kge_shape.h"
+#include "lib/kge/new_entities/key_weights.h"
 #include "lib/kge/new_entities/table_loss.h"
 #include "lib/machine/parallel_for.h"
 #include "lib/ranking/kge_scorer.h"
@@ -27,12 +28,13 @@ class OtherQueries {
  public:
   static constexpr int64_t kMost = 16384;
 
-  // known: the tails of the training triples, with inverse relations if the model has them. pool: not owned.
-  // most: tests set it lower.
-  OtherQueries(const KgeShape& shape, const KnownTails& known, const KgeScorer& scorer, TableLoss* table,
-               ThreadPool* pool, int64_t most = kMost);
+  // known: the tails of the training triples, with inverse relations if the model has them. weights: of those
+  // triples. pool: not owned. most: tests set it lower.
+  OtherQueries(const KgeShape& shape, const KnownTails& known, const KeyWeights& weights, const KgeScorer& scorer,
+               TableLoss* table, ThreadPool* pool, int64_t most = kMost);
 
-  // Returns how often each query counts: once for losses over keys, else once for each of its triples.
+  // Returns how much each query counts, as in training (query_weights.h): the sum of the weights of its triples;
+  // KvsAll: their mean; 1-N: once if that is above 0.
   const std::vector<double>& weights() const { return weights_; }
   // Returns the number of a query, or -1 if it is not among these.
   int64_t Find(int32_t head, int32_t relation) const;

@@ -8,19 +8,26 @@
 #include "lib/kge/model/kge_labels.h"
 
 namespace rutile {
-RowExamples MakeRowExamples(const KgeShape& shape, const KnownTails& known, absl::Span<const Triple> triples,
-                            int32_t id, int64_t num_relations, bool inverse_relations) {
+RowExamples MakeRowExamples(const KgeShape& shape, const KnownTails& known, const KeyWeights& weights,
+                            absl::Span<const Triple> triples, int32_t id, int64_t num_relations,
+                            bool inverse_relations) {
   const KgeOptions& options = shape.options;
   const int64_t num = shape.num_entities;
   const bool keys = IsKeyLoss(options.loss);
   std::map<int32_t, std::vector<int32_t>> tails;  // by relation
   RowExamples examples;
   const auto add_tail = [&](int32_t head, int32_t relation) {
-    const int64_t num_true = keys ? static_cast<int64_t>(known.Tails(head, relation).size()) + 1 : 1;
+    const int64_t num_known = static_cast<int64_t>(known.Tails(head, relation).size());
+    const int64_t num_true = keys ? num_known + 1 : 1;
     const SmoothedLabels labels = SmoothLabels(options, num + 1, num_true);
+    // The new triple weighs 1. With KvsAll labels are shares of the weights, and the query counts their mean.
+    const double mean = options.loss == KgeLoss::kKvsAll
+                            ? (weights.Sum(head, relation, num_known) + 1) / static_cast<double>(num_true)
+                            : 1;
     examples.tail_heads.push_back(head);
     examples.tail_relations.push_back(relation);
-    examples.tail_labels.push_back(labels.base + labels.extra);
+    examples.tail_labels.push_back(labels.base + labels.extra / mean);
+    examples.tail_counts.push_back(mean);
   };
   for (const Triple& t : triples) {
     const auto inverse = static_cast<int32_t>(t.relation + num_relations);
@@ -86,8 +93,9 @@ double RowObjective::AddTails(absl::Span<const double> y, absl::Span<double> d_y
     // log(Z + e^s) = log Z + log(1 + e^(s - log Z)); a binary loss has 1 in place of Z.
     const double log_sum = tail_log_sums_.empty() ? 0.0 : tail_log_sums_[q];
     const double above = score - log_sum, label = examples_.tail_labels[q];
-    loss += log_sum + std::max(above, 0.0) + std::log1p(std::exp(-std::abs(above))) - label * score;
-    const double slope = 1 / (1 + std::exp(-above)) - label;
+    const double count = examples_.tail_counts[q];
+    loss += count * (log_sum + std::max(above, 0.0) + std::log1p(std::exp(-std::abs(above))) - label * score);
+    const double slope = count * (1 / (1 + std::exp(-above)) - label);
     for (int64_t k = 0; k < dim; ++k) d_y[k] += slope * v[k];
     if (prior_.size() > dim) d_y[dim] += slope;
   }

@@ -10,6 +10,7 @@
 #include "lib/graph/known_tails.h"
 #include "lib/graph/triple.h"
 #include "lib/kge/model/kge_shape.h"
+#include "lib/kge/new_entities/key_weights.h"
 #include "lib/kge/new_entities/other_queries.h"
 #include "lib/kge/new_entities/row_prior.h"
 #include "lib/kge/new_entities/row_queries.h"
@@ -27,12 +28,14 @@ struct RowExamples {
   // Queries that have x among their tails, and the label of x, whose candidates are the N known entities and x.
   std::vector<int32_t> tail_heads, tail_relations;
   std::vector<double> tail_labels;
+  std::vector<double> tail_counts;  // what their losses are multiplied by: 1, or with KvsAll the mean of the weights
 };
 
 // Collects the examples of entity `id` from its triples. known: tails of the training triples, with inverse relations
-// if the model has them; their numbers decide about labels of losses over keys. num_relations: R.
-RowExamples MakeRowExamples(const KgeShape& shape, const KnownTails& known, absl::Span<const Triple> triples,
-                            int32_t id, int64_t num_relations, bool inverse_relations);
+// if the model has them; their numbers and weights decide about labels of losses over keys. num_relations: R.
+RowExamples MakeRowExamples(const KgeShape& shape, const KnownTails& known, const KeyWeights& weights,
+                            absl::Span<const Triple> triples, int32_t id, int64_t num_relations,
+                            bool inverse_relations);
 
 // What the square of z counts: 1 would make f the negative logarithm of a posterior probability. Measured on
 // data/elements (docs/recipes-kge.md): 0.3 ranks better than 1, and 0.1 no better.

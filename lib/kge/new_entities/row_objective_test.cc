@@ -27,17 +27,20 @@ const std::vector<Triple> kTriples = {{kNew, 0, 1}, {kNew, 0, 4}, {8, 1, kNew}};
 
 // All that an objective needs.
 struct Fixture {
-  Fixture(KgeModel kind, KgeLoss loss, ConveVariant variant = ConveVariant::kDettmers)
-      : model(SmallModel(kind, loss, 9, 2, DType::kF64, variant)),
+  Fixture(KgeModel kind, KgeLoss loss, ConveVariant variant = ConveVariant::kDettmers,
+          const std::vector<double>& of_triples = {})
+      : weights(kTrain, of_triples, 2, true),
+        model(SmallModel(kind, loss, 9, 2, DType::kF64, variant)),
         scorer(MakeScorer(model.shape, model.parameters, 1)),
         known(KnownTails::Build({kTrain}, 2, true)),
         prior(RowPrior::Create(model.shape, model.parameters, &pool).value()),
         queries(MakeRowQueries(model.shape, model.parameters, &pool)),
         table(model.shape, model.parameters, &pool),
-        others(model.shape, known, scorer, &table, &pool),
-        examples(MakeRowExamples(model.shape, known, kTriples, kNew, 2, true)),
+        others(model.shape, known, weights, scorer, &table, &pool),
+        examples(MakeRowExamples(model.shape, known, weights, kTriples, kNew, 2, true)),
         objective(examples, model.shape, scorer, prior, others, queries.get(), &table) {}
 
+  KeyWeights weights;
   ThreadPool pool{1};
   TrainedKge model;
   KgeScorer scorer;
@@ -77,12 +80,14 @@ double GradientError(RowObjective* objective, std::vector<double> z, double step
 // The objective of DistMult with 1vsAll, by its definition: the loss of all training triples in both directions, with x
 // a candidate of all queries but its own, less what it is without x.
 TEST(RowObjectiveTest, IsTheTrainingLossByPlainLoops) {
-  for (const double smoothing : {0.0, 0.1}) {
-    Fixture fixture(KgeModel::kDistMult, KgeLoss::kOneVsAll);
+  const std::vector<double> none, some = {0.5, 3, 0, 1, 2, 2.5};  // mean 1.5
+  for (const auto& [smoothing, of_triples] :
+       {std::pair(0.0, none), std::pair(0.1, none), std::pair(0.0, some), std::pair(0.1, some)}) {
+    Fixture fixture(KgeModel::kDistMult, KgeLoss::kOneVsAll, ConveVariant::kDettmers, of_triples);
     KgeShape shape = fixture.model.shape;
     shape.options.label_smoothing = smoothing;
-    const RowExamples examples = MakeRowExamples(shape, fixture.known, kTriples, kNew, 2, true);
-    const OtherQueries others(shape, fixture.known, fixture.scorer, &fixture.table, &fixture.pool);
+    const RowExamples examples = MakeRowExamples(shape, fixture.known, fixture.weights, kTriples, kNew, 2, true);
+    const OtherQueries others(shape, fixture.known, fixture.weights, fixture.scorer, &fixture.table, &fixture.pool);
     RowObjective objective(examples, shape, fixture.scorer, fixture.prior, others, fixture.queries.get(),
                            &fixture.table);
     const std::vector<double> z = RandomPoint(12), x = fixture.prior.FromStandard(z);
@@ -100,7 +105,9 @@ TEST(RowObjectiveTest, IsTheTrainingLossByPlainLoops) {
     for (const double s : z) expected += kPriorWeight * s * s / 2;
     std::vector<Triple> all = kTrain;
     all.insert(all.end(), kTriples.begin(), kTriples.end());
-    for (const Triple& t : all) {
+    for (size_t i = 0; i < all.size(); ++i) {
+      const Triple& t = all[i];
+      const double weight = i < of_triples.size() ? of_triples[i] / 1.5 : 1;
       for (const auto& [head, relation, tail] :
            {std::tuple(t.head, t.relation, t.tail), std::tuple(t.tail, t.relation + 2, t.head)}) {
         const int32_t num = head == kNew ? 9 : 10;
@@ -115,8 +122,8 @@ TEST(RowObjectiveTest, IsTheTrainingLossByPlainLoops) {
           }
         } else {
           // What does not depend on x is left out; log Z stays where x is the answer.
-          expected += std::log(with) - (tail == kNew ? 0 : std::log(without));
-          expected -= (labels.base + (tail == kNew ? labels.extra : 0)) * score(head, relation, kNew);
+          expected += weight * (std::log(with) - (tail == kNew ? 0 : std::log(without)));
+          expected -= weight * (labels.base + (tail == kNew ? labels.extra : 0)) * score(head, relation, kNew);
         }
       }
     }
@@ -183,14 +190,36 @@ TEST(RowObjectiveTest, ExamplesOfKeysAndTriples) {
   EXPECT_EQ(keys.others.weights()[keys.others.Find(0, 0)], 1);
 }
 
+// With KvsAll a query counts the mean of the weights of its tails, of which x has one, and the labels are their shares;
+// with 1-N it counts where any has a weight.
+TEST(RowObjectiveTest, WeightsOfKeys) {
+  const std::vector<double> of_triples = {0.5, 3, 0, 1, 2, 2.5};  // mean 1.5
+  const Fixture keys(KgeModel::kDistMult, KgeLoss::kKvsAll, ConveVariant::kDettmers, of_triples);
+  const Fixture terms(KgeModel::kDistMult, KgeLoss::kOneToN, ConveVariant::kDettmers, of_triples);
+  // (8, 1) has the tails 3, of weight 2.5, and x; (1, 2) the tails 0, of 0.5, and x; (4, 2) has x alone.
+  const double mean_8 = (2.5 / 1.5 + 1) / 2, mean_1 = (0.5 / 1.5 + 1) / 2;
+  EXPECT_THAT(keys.examples.tail_counts, ElementsAre(mean_1, 1, mean_8));
+  EXPECT_THAT(terms.examples.tail_counts, ElementsAre(1, 1, 1));
+  const SmoothedLabels two = SmoothLabels(keys.model.shape.options, 10, 2);
+  EXPECT_NEAR(keys.examples.tail_labels[2], two.base + two.extra / mean_8, 1e-15);
+  EXPECT_NEAR(keys.others.weights()[keys.others.Find(0, 0)], (0.5 + 3) / 1.5 / 2, 1e-15);
+  EXPECT_EQ(terms.others.weights()[terms.others.Find(0, 0)], 1);
+  EXPECT_EQ(keys.others.weights()[keys.others.Find(1, 1)], 0);
+  EXPECT_EQ(terms.others.weights()[terms.others.Find(1, 1)], 0);
+  Fixture weighted(KgeModel::kComplEx, KgeLoss::kKvsAll, ConveVariant::kDettmers, of_triples);
+  EXPECT_LT(GradientError(&weighted.objective, RandomPoint(weighted.prior.size()), 1e-5), 1e-8);
+}
+
 // Every second query counts twice, so that the sum of weights is that of all to one query.
 TEST(RowObjectiveTest, FewerQueriesCountMore) {
   Fixture fixture(KgeModel::kDistMult, KgeLoss::kKvsAll);
-  const OtherQueries half(fixture.model.shape, fixture.known, fixture.scorer, &fixture.table, &fixture.pool, 6);
+  const OtherQueries half(fixture.model.shape, fixture.known, fixture.weights, fixture.scorer, &fixture.table,
+                          &fixture.pool, 6);
   ASSERT_EQ(fixture.others.weights().size(), 10);
   EXPECT_THAT(half.weights(), ElementsAre(2, 2, 2, 2, 2));
   ThreadPool two(2);
-  const OtherQueries again(fixture.model.shape, fixture.known, fixture.scorer, &fixture.table, &two, 6);
+  const OtherQueries again(fixture.model.shape, fixture.known, fixture.weights, fixture.scorer, &fixture.table, &two,
+                           6);
   const std::vector<double> y = RandomPoint(12);
   std::vector<double> one_gradient(12), two_gradient(12);
   EXPECT_EQ(half.Add(half.weights(), y, absl::MakeSpan(one_gradient)),

@@ -22,7 +22,8 @@
 
 DEFINE_string(
     calibrate, "",
-    "Knowledge graphs: fit probabilities to the validation triples and false answers, by platt (a logistic "
+    "Knowledge graphs: fit probabilities to the validation triples, with their weights, and false answers, by platt (a "
+    "logistic "
     "curve for each relation and side) or isotonic (a curve without a form, for many triples), and write the model "
     "with them to --output_model.");
 DEFINE_double(base_rate, 0.5,
@@ -161,10 +162,11 @@ absl::Status CalibrateModel(const ToolRun& run, const TrainedKge& model, const K
   for (const std::string& warning : SplitWarnings(model.metadata, graph, "valid")) {
     PrintWarning(absl::StrCat(run.args[1], ": ", warning));
   }
-  if (!graph.valid_weights.empty()) {
-    PrintMessage(absl::StrCat(run.args[1],
-                              ": weights of triples do not count in --calibrate: probabilities are fitted ",
-                              "to all validation triples alike"));
+  if (!graph.valid_weights.empty() || !graph.test_weights.empty()) {
+    PrintMessage(
+        absl::StrCat(run.args[1],
+                     ": answers weigh what their triples do, in the fit and in its measures; triples of weight "
+                     "0 are left out"));
   }
   ASSIGN_OR_RETURN(const CalibrationMethod method, kCalibrationMethodNames.Parse(FLAGS_calibrate));
   ASSIGN_OR_RETURN(const std::vector<ScoredExample> valid,

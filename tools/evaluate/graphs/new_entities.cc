@@ -86,11 +86,6 @@ absl::Status AddNewEntities(const ToolRun& run, KgeModels* models, KnowledgeGrap
   if (const absl::Status status = CheckNames(models->first(), *grown); !status.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(run.args[1], ": ", status.message()));
   }
-  if (!graph->train_weights.empty()) {
-    PrintMessage(absl::StrCat(run.args[1],
-                              ": weights of triples do not count in --new_triples: rows of new entities are "
-                              "fitted to all triples alike"));
-  }
   for (size_t m = 0; m < models->models.size(); ++m) {
     TrainedKge& model = models->models[m];
     const absl::StatusOr<FoldedRows> folded = FoldIn(model, added, *grown, ThreadsFromFlags());

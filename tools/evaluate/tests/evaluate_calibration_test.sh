@@ -24,12 +24,22 @@ for method in platt isotonic; do
   awk -v b="$(brier test $method)" 'BEGIN { exit !(b > 0 && b < 0.22) }' || fail "$method: $(cat platt.tsv)"
 done
 
-# Weights of triples do not count, which is said.
-for split in train valid test; do sed 's/$/\t0.5/' "$elements/$split.txt" > w-$split.tsv; done
-succeeds "$featurize" --output=w.safetensors --weight_column=4 --train=w-train.tsv --valid=w-valid.tsv --test=w-test.tsv
-succeeds "$evaluate" --calibrate=platt --output_model=w-platt.safetensors run/best.safetensors w.safetensors
-expect_line 'w.safetensors: weights of triples do not count in --calibrate' log
-cmp stdout platt.tsv || fail "weights count: $(cat stdout)"
+# Equal weights change nothing, others do, and triples of weight 0 are left out.
+weigh() { # NAME AWK
+  for split in train valid test; do awk -F'\t' -v OFS='\t' "{ print \$0, $2 }" "$elements/$split.txt" > w-$split.tsv; done
+  succeeds "$featurize" --output=$1.safetensors --weight_column=4 --train=w-train.tsv --valid=w-valid.tsv \
+    --test=w-test.tsv
+  succeeds "$evaluate" --calibrate=platt --output_model=$1-platt.safetensors run/best.safetensors $1.safetensors
+  expect_line "$1.safetensors: answers weigh what their triples do" log
+}
+weigh equal 0.5
+cmp stdout platt.tsv || fail "equal weights change something: $(cat stdout)"
+weigh other '1 + 9 * (NR % 3 == 0)'
+[ "$(cut -f 1-4 stdout)" = "$(cut -f 1-4 platt.tsv)" ] || fail "other answers: $(cat stdout)"
+[ "$(cut -f 1-2,5 stdout | sed 2,3d)" != "$(cut -f 1-2,5 platt.tsv | sed 2,3d)" ] || fail "weights do not count"
+weigh none 'NR % 3 == 0'
+[ "$(awk '$1 == "valid" { print $3; exit }' stdout)" -lt "$(awk '$1 == "valid" { print $3; exit }' platt.tsv)" ] ||
+  fail "triples of weight 0 count: $(cat stdout)"
 
 # The model ranks as before, and says how good its probabilities are.
 succeeds "$evaluate" run/best.safetensors t.safetensors
