@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "lib/base/decimal.h"
 #include "lib/base/round_up.h"
 #include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
@@ -23,6 +24,8 @@ namespace {
 
 using K = ScheduleKind;
 using O = ScheduleOptions;
+
+constexpr char kWarmupStart[] = "warmup_start";
 
 template <K... kKinds>
 bool IsOneOf(const O& options) {
@@ -62,6 +65,24 @@ absl::Status SetMilestones(absl::string_view text, O* options) {
   options->milestones = std::move(milestones);
   return absl::OkStatus();
 }
+
+// A third has no decimals that a person would write.
+SettingValue GetWarmupStart(const O& options) {
+  return options.warmup_start == 1.0 / 3 ? "1/3" : ShortestDecimal(options.warmup_start);
+}
+
+absl::Status SetWarmupStart(absl::string_view text, O* options) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, absl::MaxSplits('/', 1));
+  double number = 0, divisor = 1;
+  if (!absl::SimpleAtod(parts[0], &number) ||
+      (parts.size() == 2 && (!absl::SimpleAtod(parts[1], &divisor) || !(divisor > 0)))) {
+    return absl::InvalidArgumentError("expected a number (0.1) or a fraction (1/3)");
+  }
+  options->warmup_start = number / divisor;
+  return absl::OkStatus();
+}
+
+SettingValue RecordWarmupStart(const O& options) { return options.warmup_start; }
 
 // What checkpoints of older versions have in place of "step" and "epoch".
 constexpr OldName::Value kPerStep[] = {{"true", "step"}, {"false", "epoch"}};
@@ -263,8 +284,10 @@ absl::Span<const Setting<ScheduleOptions>> ScheduleSettings() {
                  "unless with --resume. Give it or --warmup_steps.")
           .In(AtLeast(0))
           .RecordedIf(Never),
-      Setting<O>("warmup_start", &O::warmup_start, "Share of the learning rate that warm-up starts with.")
+      Setting<O>::Text(kWarmupStart, GetWarmupStart, SetWarmupStart,
+                       "Share of the learning rate that warm-up starts with, as a number (0.1) or a fraction (1/3).")
           .In(AtLeast(0).AtMost(1))
+          .RecordedAs(RecordWarmupStart)
           .NeedsOneOf("warmup_steps,warmup_epochs", WarmsUp)
           .RecordedIf(Always),
   };
@@ -273,6 +296,8 @@ absl::Span<const Setting<ScheduleOptions>> ScheduleSettings() {
 
 absl::Status CheckScheduleOptions(const ScheduleOptions& options) {
   RETURN_IF_ERROR(CheckRanges(ScheduleSettings(), options));
+  // A fraction's row shows a text, which has no range.
+  RETURN_IF_ERROR(CheckRange(*FindSetting(ScheduleSettings(), kWarmupStart), options.warmup_start));
   RETURN_IF_ERROR(CheckKind(options));
   RETURN_IF_ERROR(CheckRamp("warmup", options.warmup_steps, options.warmup_epochs));
   return CheckRamp("lr_cooldown", options.cooldown_steps, options.cooldown_epochs);

@@ -7,9 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -130,6 +132,23 @@ TEST(ScheduleFlagsTest, RampsHaveTheirOwnRules) {
   // The cool-down ends at min_learning_rate, whatever the schedule.
   EXPECT_EQ(Message({{"min_learning_rate", "1e-5"}, {"lr_cooldown_steps", "3"}}), "");
   EXPECT_EQ(Message({{"lr_scheduler", "one_cycle"}, {"min_learning_rate", "1e-5"}, {"lr_cooldown_epochs", "3"}}), "");
+}
+
+// A third has the same bits, however it is written; flag files of older versions have its decimals.
+TEST(ScheduleFlagsTest, WarmupStartsWithAFraction) {
+  EXPECT_EQ(gflags::GetCommandLineFlagInfoOrDie("warmup_start").default_value, "1/3");
+  for (const char* third : {"1/3", "0.3333333333333333", "2/6"}) {
+    const auto options = Options({{"warmup_steps", "2"}, {"warmup_start", third}});
+    ASSERT_TRUE(options.ok()) << options.status();
+    EXPECT_EQ(options->warmup_start, 1.0 / 3) << third;
+    EXPECT_EQ(options->warmup_start, ScheduleOptions().warmup_start);
+  }
+  EXPECT_EQ(Options({{"warmup_steps", "2"}, {"warmup_start", "3/4"}})->warmup_start, 0.75);
+  for (const char* bad : {"", "a third", "1/", "/3", "1/3/3", "1/0", "1/-3", "-1/3", "4/3", "2", "-0.5", "nan"}) {
+    EXPECT_THAT(Options({{"warmup_steps", "2"}, {"warmup_start", bad}}).status(),
+                ErrorNames(absl::StatusCode::kInvalidArgument, {"warmup_start"}))
+        << bad;
+  }
 }
 
 TEST(ScheduleFlagsTest, RefusesBadValues) {
