@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
+#include "lib/matrix/factor_rounding.h"
 #include "lib/task/device_name.h"
 
 namespace rutile {
@@ -17,7 +18,7 @@ absl::Status CheckEagerOptions(const EagerOptions& options) {
     return absl::InvalidArgumentError(
         "precision fp16-mixed needs a CUDA device: LibTorch has no fp16 networks for CPUs; use bf16-mixed or fp32");
   }
-  if (IsMixed(options.precision) && options.matmul != MatmulPrecision::kHighest) {
+  if (IsMixed(options.precision) && options.matmul != FactorRounding::kNone) {
     return absl::InvalidArgumentError(
         absl::StrCat("float32_matmul_precision ", kMatmulPrecisionNames.Name(options.matmul), " and precision ",
                      kPrecisionNames.Name(options.precision), " exclude each other: networks multiply no fp32 then"));

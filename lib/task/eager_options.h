@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "lib/matrix/factor_rounding.h"
 #include "lib/task/precision.h"
 
 namespace rutile {
@@ -14,9 +15,9 @@ namespace rutile {
 struct EagerOptions {
   // The networks' products have kBf16Mixed or kFp16Mixed factors, or with kAuto the type of the parameters.
   Precision precision = Precision::kAuto;
-  MatmulPrecision matmul = MatmulPrecision::kHighest;  // applies to the whole process
-  bool script = false;                                 // networks run as TorchScript
-  std::string device = "cpu";                          // "cpu", "cuda" (the current one) or "cuda:N"
+  FactorRounding matmul = FactorRounding::kNone;  // applies to the whole process
+  bool script = false;                            // networks run as TorchScript
+  std::string device = "cpu";                     // "cpu", "cuda" (the current one) or "cuda:N"
 
   bool on_cpu() const { return device == "cpu"; }
   bool plain() const { return !IsMixed(precision) && !script && on_cpu(); }

@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/matrix/factor_rounding.h"
 
 namespace rutile {
 namespace {
@@ -32,7 +33,7 @@ TEST(EagerOptionsTest, Fp16IsForCuda) {
 
 TEST(EagerOptionsTest, MixedPrecisionMultipliesNoFp32) {
   EagerOptions options;
-  options.matmul = MatmulPrecision::kMedium;
+  options.matmul = FactorRounding::kBf16;
   EXPECT_EQ(CheckEagerOptions(options), absl::OkStatus());
   options.precision = Precision::kBf16Mixed;
   EXPECT_THAT(std::string(CheckEagerOptions(options).message()), HasSubstr("medium and precision bf16-mixed exclude"));

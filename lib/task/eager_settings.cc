@@ -7,6 +7,7 @@
 #include "absl/types/span.h"
 #include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
+#include "lib/matrix/factor_rounding.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/precision.h"
 
@@ -42,7 +43,7 @@ absl::Span<const Setting<EagerOptions>> EagerSettings() {
           "Precision of products of fp32 matrices: highest, high or medium. On triples, on a processor with AMX, high "
           "uses 17 of the 24 bits of each factor while training, and on a GPU 21; LibTorch's products use TF32 on "
           "CUDA. The flag is refused where it has no effect.")
-          .RecordedIf([](const O& options) { return options.matmul != MatmulPrecision::kHighest; }),
+          .RecordedIf([](const O& options) { return options.matmul != FactorRounding::kNone; }),
       Setting<O>("device", &O::device,
                  "Device: auto, cpu, cuda or cuda:N. With auto, it is the CPU for the fused kernels, and for "
                  "--compile_mode=none and script CUDA if there is a device; cuda is the first device, or one for each "

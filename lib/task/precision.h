@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/base/enum_names.h"
+#include "lib/matrix/factor_rounding.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -40,12 +41,22 @@ inline constexpr DType DTypeOf(Precision precision) {
 // A tool or task offers some of the precisions. INVALID_ARGUMENT for another name: "expected fp32, fp64 or bf16-mixed".
 absl::StatusOr<Precision> ParsePrecision(absl::string_view name, absl::Span<const Precision> choices);
 
-// Reduced precision that products of fp32 matrices may use: "high" is TF32 on GPUs, "medium" is bfloat16.
-enum class MatmulPrecision { kHighest, kHigh, kMedium };
+// How products of fp32 factors round them: to bfloat16 with kBf16 and kBf16Mixed, else not at all. What kFp16Mixed
+// rounds is LibTorch's alone, whatever it does to the rest.
+inline constexpr FactorRounding RoundingOf(Precision precision) {
+  return precision == Precision::kBf16 || precision == Precision::kBf16Mixed ? FactorRounding::kBf16
+                                                                             : FactorRounding::kNone;
+}
+// The precision of training with parameters of the type whose products round factors so: the inverse of RoundingOf.
+// kTwoParts is that of fp32, with other products.
+inline constexpr Precision TrainingPrecision(DType dtype, FactorRounding rounding) {
+  return rounding == FactorRounding::kBf16 ? Precision::kBf16Mixed : PrecisionOf(dtype);
+}
 
+// The roundings by the names that PyTorch has for them, where "high" is TF32 on GPUs.
 inline constexpr absl::string_view kMatmulPrecisionWords[] = {"highest", "high", "medium"};
-inline constexpr EnumNames<MatmulPrecision> kMatmulPrecisionNames("no precision of products is called",
-                                                                  kMatmulPrecisionWords);
+inline constexpr EnumNames<FactorRounding> kMatmulPrecisionNames("no precision of products is called",
+                                                                 kMatmulPrecisionWords);
 
 }  // namespace rutile
 

@@ -3,6 +3,7 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/matrix/factor_rounding.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/testing/error_names.h"
 
@@ -18,8 +19,7 @@ TEST(PrecisionTest, NamesAreParsed) {
     EXPECT_EQ(ParsePrecision(kPrecisionNames.Name(precision), kAll).value(), precision);
   }
   EXPECT_EQ(kPrecisionNames.Name(Precision::kFp16Mixed), "fp16-mixed");
-  for (const MatmulPrecision precision :
-       {MatmulPrecision::kHighest, MatmulPrecision::kHigh, MatmulPrecision::kMedium}) {
+  for (const FactorRounding precision : {FactorRounding::kNone, FactorRounding::kTwoParts, FactorRounding::kBf16}) {
     EXPECT_EQ(kMatmulPrecisionNames.Parse(kMatmulPrecisionNames.Name(precision)).value(), precision);
   }
   EXPECT_THAT(kMatmulPrecisionNames.Parse("low").status(),
@@ -42,6 +42,18 @@ TEST(PrecisionTest, ParametersAreFp64OnlyWhereAllIs) {
   }
   EXPECT_EQ(PrecisionOf(DType::kF64), Precision::kFp64);
   EXPECT_EQ(PrecisionOf(DType::kF32), Precision::kFp32);
+}
+
+TEST(PrecisionTest, SaysHowProductsRoundTheirFactors) {
+  for (const Precision precision : kAll) {
+    const bool is_bf16 = precision == Precision::kBf16 || precision == Precision::kBf16Mixed;
+    EXPECT_EQ(RoundingOf(precision), is_bf16 ? FactorRounding::kBf16 : FactorRounding::kNone);
+  }
+  for (const Precision precision : {Precision::kFp32, Precision::kFp64, Precision::kBf16Mixed}) {
+    EXPECT_EQ(TrainingPrecision(DTypeOf(precision), RoundingOf(precision)), precision);
+  }
+  EXPECT_EQ(TrainingPrecision(DType::kF32, FactorRounding::kTwoParts), Precision::kFp32);
+  EXPECT_EQ(kMatmulPrecisionNames.Name(FactorRounding::kTwoParts), "high");
 }
 
 }  // namespace

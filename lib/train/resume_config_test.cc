@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/matrix/factor_rounding.h"
 #include "lib/optimizer/averages/ema.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/optimizer/parameter_groups.h"
@@ -97,7 +98,7 @@ TEST(ResumeConfigTest, NamesWhatDiffers) {
   EXPECT_THAT(std::string(CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)).message()),
               HasSubstr("precision is \"bf16-mixed\", but the run to resume has not set"));
   now = then;
-  now.eager.matmul = MatmulPrecision::kHigh;
+  now.eager.matmul = FactorRounding::kTwoParts;
   EXPECT_THAT(std::string(CheckSameConfig(ResumeConfigJson(then), ResumeConfigJson(now)).message()),
               HasSubstr("float32_matmul_precision is \"high\", but the run to resume has not set"));
   now = then;
@@ -153,7 +154,7 @@ TEST(ResumeConfigTest, MixedPrecisionIsOneSettingWhoeverHasIt) {
 // So is any other option that the trainer and the task both have, also where one run's task does not write it.
 TEST(ResumeConfigTest, AnOptionOfTrainerAndTaskIsOneSetting) {
   TrainerOptions plain, eager;
-  eager.eager.matmul = MatmulPrecision::kHigh;
+  eager.eager.matmul = FactorRounding::kTwoParts;
   const std::map<std::string, std::string> task = {{"loss", "mse"}},
                                            high = {{"loss", "mse"}, {"float32_matmul_precision", "high"}};
   const std::string by_libtorch = ResumeConfigJson(eager, task), by_kernels = ResumeConfigJson(plain, high);

@@ -22,8 +22,8 @@
 #include "lib/kge/gpu/bodies/conve_statistics_bodies-inl.h"
 #include "lib/kge/gpu/conve_view-inl.h"
 #include "lib/kge/gpu/kge_step_shape.h"
+#include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/gpu/device_products-inl.h"
-#include "lib/matrix/gpu/device_rounding.h"
 
 namespace rutile {
 
@@ -74,7 +74,7 @@ class DeviceConveLayers {
   // Sets how products with the weights of fc round their factors; only with T = float. By default they do not. The
   // convolution is not rounded.
   template <typename U = T>
-  void SetRounding(DeviceRounding rounding) {
+  void SetRounding(FactorRounding rounding) {
     products_.template SetRounding<U>(rounding);
   }
 

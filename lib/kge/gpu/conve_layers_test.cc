@@ -25,7 +25,6 @@
 #include "lib/kge/model/kge_shape.h"
 #include "lib/kge/training/device_kge_kernel.h"
 #include "lib/matrix/factor_rounding.h"
-#include "lib/matrix/gpu/device_rounding.h"
 #include "lib/tensorfile/named_tensors.h"
 
 namespace rutile {
@@ -83,7 +82,7 @@ Outcome<T> FromCpu(const KgeShape& shape, const std::vector<T>& parameters, cons
 template <typename T>
 class OnDevice {
  public:
-  explicit OnDevice(const KgeShape& shape, DeviceRounding rounding = DeviceRounding::kNone)
+  explicit OnDevice(const KgeShape& shape, FactorRounding rounding = FactorRounding::kNone)
       : shape_(shape), step_(MakeStepShape(shape)), layers_(&backend_, step_) {
     if constexpr (sizeof(T) == 4) layers_.SetRounding(rounding);
   }
@@ -253,8 +252,8 @@ TEST(ConveLayersRoundingTest, RoundsProducts) {
     const std::vector<float> parameters = ParametersOf<float>(shape);
     const KgeBatch view = batch.View(/*training=*/true, /*epoch=*/2);
     const Outcome<float> exact = OnDevice<float>(shape).Run(parameters, view);
-    ExpectSame(shape, OnDevice<float>(shape, DeviceRounding::kSplit).Run(parameters, view), exact, 5e-5);
-    const Outcome<float> rounded = OnDevice<float>(shape, DeviceRounding::kBf16).Run(parameters, view);
+    ExpectSame(shape, OnDevice<float>(shape, FactorRounding::kTwoParts).Run(parameters, view), exact, 5e-5);
+    const Outcome<float> rounded = OnDevice<float>(shape, FactorRounding::kBf16).Run(parameters, view);
     EXPECT_NE(rounded.v, exact.v);
     EXPECT_NE(rounded.d_heads, exact.d_heads);
     EXPECT_NE(rounded.gradient, exact.gradient);

@@ -12,8 +12,8 @@
 #include "lib/gpu/device_array-inl.h"
 #include "lib/kge/gpu/bodies/dropout_bodies-inl.h"
 #include "lib/kge/gpu/bodies/loss_bodies-inl.h"
+#include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/gpu/device_products-inl.h"
-#include "lib/matrix/gpu/device_rounding.h"
 
 namespace rutile {
 
@@ -50,7 +50,7 @@ class DeviceEntityLosses {
 
   // Sets how products of scores and gradients round their factors; only with T = float. By default they do not.
   template <typename U = T>
-  void SetRounding(DeviceRounding rounding) {
+  void SetRounding(FactorRounding rounding) {
     products_.template SetRounding<U>(rounding);
   }
 

@@ -30,14 +30,14 @@ namespace {
 constexpr int64_t kEntities = 14541, kDim = 200, kFeatures = 10368;  // FB15k-237, ConvE
 
 template <typename T>
-const char* Name(DeviceRounding rounding) {
-  if (rounding != DeviceRounding::kNone) return rounding == DeviceRounding::kSplit ? "split" : "bf16";
+const char* Name(FactorRounding rounding) {
+  if (rounding != FactorRounding::kNone) return rounding == FactorRounding::kTwoParts ? "split" : "bf16";
   return sizeof(T) == 4 ? "fp32" : "fp64";
 }
 
 // Sets a rounding of DeviceProducts or DeviceEntityLosses, of which those of double have none.
 template <typename T, typename Products>
-void SetRounding(DeviceRounding rounding, Products* products) {
+void SetRounding(FactorRounding rounding, Products* products) {
   if constexpr (sizeof(T) == 4) products->SetRounding(rounding);
 }
 
@@ -86,7 +86,7 @@ struct Shape {
 };
 
 template <typename T, typename Backend>
-std::vector<T> Product(Backend* backend, DeviceRounding rounding, const Shape& shape, int64_t gap, bool add,
+std::vector<T> Product(Backend* backend, FactorRounding rounding, const Shape& shape, int64_t gap, bool add,
                        const ProductPlan* plan) {
   const auto& [name, m, n, k, a_transposed, b_transposed] = shape;
   const int64_t a_stride = (a_transposed ? m : k) + gap, b_stride = (b_transposed ? k : n) + gap;
@@ -105,7 +105,7 @@ std::vector<T> Product(Backend* backend, DeviceRounding rounding, const Shape& s
 
 // Awkward sizes, all transpositions, aligned and not, both tiles, with and without parts.
 template <typename T>
-int CheckProducts(CudaBackend* cuda, DeviceRounding rounding) {
+int CheckProducts(CudaBackend* cuda, FactorRounding rounding) {
   HostBackend host;
   int wrong = 0, checked = 0;
   constexpr int64_t kSizes[][3] = {{1, 1, 1},    {7, 63, 9},     {64, 65, 200}, {129, 200, 33},
@@ -116,7 +116,7 @@ int CheckProducts(CudaBackend* cuda, DeviceRounding rounding) {
         for (const bool large : {false, true}) {
           for (const int64_t k_of_split : {int64_t{0}, int64_t{16}}) {
             if (k_of_split > 0 && (k <= k_of_split || k > 1000)) continue;
-            if (k > 1000 && large && rounding != DeviceRounding::kNone) continue;  // takes the host too long
+            if (k > 1000 && large && rounding != FactorRounding::kNone) continue;  // takes the host too long
             const ProductPlan plan = {large, k_of_split > 0 ? (k + 15) / 16 : 1, k_of_split > 0 ? 16 : k + 8 - k % 8};
             const Shape shape = {"", m, n, k, (bits & 1) != 0, (bits & 2) != 0};
             const bool add = (bits & 4) != 0;
@@ -138,7 +138,7 @@ int CheckProducts(CudaBackend* cuda, DeviceRounding rounding) {
 }
 
 // Rows of factors with numbers that are not finite are those of the host: equal, or NaN.
-int CheckNotFinite(CudaBackend* cuda, DeviceRounding rounding) {
+int CheckNotFinite(CudaBackend* cuda, FactorRounding rounding) {
   HostBackend host;
   constexpr int64_t kSize = 40;
   int wrong = 0;
@@ -178,7 +178,7 @@ int CheckNotFinite(CudaBackend* cuda, DeviceRounding rounding) {
 
 // Compares some numbers of a large product with sums in double, and two runs with each other.
 template <typename T>
-int CheckLarge(CudaBackend* cuda, DeviceRounding rounding, const Shape& shape) {
+int CheckLarge(CudaBackend* cuda, FactorRounding rounding, const Shape& shape) {
   const auto& [name, m, n, k, a_transposed, b_transposed] = shape;
   const auto c = Product<T>(cuda, rounding, shape, /*gap=*/0, /*add=*/false, nullptr);
   if (!cuda->error().empty()) return 1;
@@ -189,7 +189,7 @@ int CheckLarge(CudaBackend* cuda, DeviceRounding rounding, const Shape& shape) {
   }
   auto a = Values<T>(m * k, 1), b = Values<T>(n * k, 2);
   for (auto* const factor : {&a, &b}) {
-    if (rounding != DeviceRounding::kBf16) break;
+    if (rounding != FactorRounding::kBf16) break;
     for (T& x : *factor) x = RoundToBf16(static_cast<float>(x));
   }
   const DeviceFactor<T> left = {a.data(), a_transposed ? m : k, a_transposed};
@@ -209,7 +209,7 @@ int CheckLarge(CudaBackend* cuda, DeviceRounding rounding, const Shape& shape) {
 }
 
 template <typename T>
-void MeasureProduct(CudaBackend* cuda, DeviceRounding rounding, const Shape& shape, bool plans) {
+void MeasureProduct(CudaBackend* cuda, FactorRounding rounding, const Shape& shape, bool plans) {
   const int64_t m = shape.m, n = shape.n, k = shape.k;
   DeviceArray<T, CudaBackend> a(cuda), b(cuda), c(cuda);
   a.Upload(Values<T>(m * k, 1));
@@ -311,7 +311,7 @@ struct Batch {
 
 // A score that is rounded differently may round its gradient to the other of two numbers of bfloat16.
 template <typename T>
-int CheckLosses(CudaBackend* cuda, DeviceRounding rounding) {
+int CheckLosses(CudaBackend* cuda, FactorRounding rounding) {
   HostBackend host;
   int wrong = 0;
   for (const bool softmax : {false, true}) {
@@ -331,7 +331,7 @@ int CheckLosses(CudaBackend* cuda, DeviceRounding rounding) {
           other.Download(&y);
           const std::string name = std::string(Name<T>(rounding)) + (softmax ? " softmax " : " binary ") + what +
                                    ", blocks of " + std::to_string(block) + ", dropout " + std::to_string(rate);
-          wrong += Compare(name, x, y, rounding == DeviceRounding::kBf16 ? 1e-3 : sizeof(T) == 4 ? 2e-5 : 1e-13);
+          wrong += Compare(name, x, y, rounding == FactorRounding::kBf16 ? 1e-3 : sizeof(T) == 4 ? 2e-5 : 1e-13);
         };
         compare("losses", actual.losses, expected.losses);
         compare("d_v", actual.d_v, expected.d_v);
@@ -346,7 +346,7 @@ int CheckLosses(CudaBackend* cuda, DeviceRounding rounding) {
 }
 
 template <typename T>
-void MeasureLosses(CudaBackend* cuda, DeviceRounding rounding, int64_t size, int64_t dim) {
+void MeasureLosses(CudaBackend* cuda, FactorRounding rounding, int64_t size, int64_t dim) {
   for (const bool softmax : {false, true}) {
     for (const double rate : {0.0, 0.3}) {
       if (rate > 0 && dim != kDim) continue;
@@ -366,7 +366,7 @@ void MeasureLosses(CudaBackend* cuda, DeviceRounding rounding, int64_t size, int
 }
 
 template <typename T>
-int CheckAll(CudaBackend* cuda, DeviceRounding rounding, bool plans) {
+int CheckAll(CudaBackend* cuda, FactorRounding rounding, bool plans) {
   int wrong = CheckProducts<T>(cuda, rounding) + CheckLosses<T>(cuda, rounding);
   for (const int64_t size : {128, 1024}) {
     const Shape shapes[] = {
@@ -395,8 +395,8 @@ int Main(int argc, char** argv) {
   if (cudaGetDeviceProperties(&properties, 0) == cudaSuccess) std::printf("%s\n", properties.name);
   const bool plans = argc > 1 && std::strcmp(argv[1], "plans") == 0;
   CudaBackend cuda(0);
-  int wrong = CheckAll<double>(&cuda, DeviceRounding::kNone, plans);
-  for (const auto rounding : {DeviceRounding::kNone, DeviceRounding::kSplit, DeviceRounding::kBf16}) {
+  int wrong = CheckAll<double>(&cuda, FactorRounding::kNone, plans);
+  for (const auto rounding : {FactorRounding::kNone, FactorRounding::kTwoParts, FactorRounding::kBf16}) {
     wrong += CheckNotFinite(&cuda, rounding) + CheckAll<float>(&cuda, rounding, plans);
   }
   if (!cuda.error().empty()) std::fprintf(stderr, "the GPU: %s\n", cuda.error().c_str());

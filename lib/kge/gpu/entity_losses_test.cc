@@ -51,7 +51,7 @@ struct Problem {
   std::vector<double> weights;  // of queries; empty: 1
   std::vector<T> v, entities, bias;
   bool has_bias = true, add = true;
-  DeviceRounding rounding = DeviceRounding::kNone;  // of Actual
+  FactorRounding rounding = FactorRounding::kNone;  // of Actual
 
   Problem(KgeLoss loss, int64_t queries, int64_t num_entities, int64_t most_positives) {
     shape.options.embedding_dim = kDim;
@@ -266,7 +266,7 @@ TYPED_TEST(DeviceEntityLossesTest, GroupedQueriesAreWeighted) {
 TEST(DeviceEntityLossesRoundingTest, SplitAgreesWithProcessors) {
   for (const KgeLoss loss : kLosses) {
     Problem<float> problem(loss, /*queries=*/33, /*num_entities=*/300, IsKeyLoss(loss) ? 20 : 1);
-    problem.rounding = DeviceRounding::kSplit;
+    problem.rounding = FactorRounding::kTwoParts;
     ExpectSame(problem, 128);
   }
 }
@@ -281,8 +281,8 @@ TEST(DeviceEntityLossesRoundingTest, Bf16RoundsFactorsOfAllProducts) {
     for (float& x : rounded.v) x = RoundToBf16(x);
     for (float& x : rounded.entities) x = RoundToBf16(x);
     const Result<float> of_rounded = rounded.Actual(bytes);
-    problem.rounding = DeviceRounding::kBf16;
-    rounded.rounding = DeviceRounding::kBf16;
+    problem.rounding = FactorRounding::kBf16;
+    rounded.rounding = FactorRounding::kBf16;
     const Result<float> actual = problem.Actual(bytes), again = rounded.Actual(bytes);
     EXPECT_EQ(actual.losses, again.losses);
     EXPECT_EQ(actual.d_v, again.d_v);

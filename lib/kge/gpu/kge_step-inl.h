@@ -22,6 +22,7 @@
 #include "lib/kge/gpu/entity_losses-inl.h"
 #include "lib/kge/gpu/kge_step.h"
 #include "lib/kge/gpu/uploaded_batch-inl.h"
+#include "lib/matrix/factor_rounding.h"
 #include "lib/optimizer/gpu/device_parameters-inl.h"
 
 namespace rutile {
@@ -85,7 +86,7 @@ class KgeStepOn final : public KgeStep {
     KgeDeviceBatch batch = upload_.Batch();
     v_.Grow(size * d);
     if (!Ready()) return backend_->error();
-    SetRounding(DeviceRounding::kNone);
+    SetRounding(FactorRounding::kNone);
     batch.training = false;
     Forward(evaluated_.data(), batch, v_.data());
     backend_->Download(hidden, v_.data(), size * d * sizeof(T));
@@ -121,7 +122,7 @@ class KgeStepOn final : public KgeStep {
   int64_t slot() const { return 1 + (conve_ ? conve_->num_statistics() : 0); }
 
   // Doubles are not rounded.
-  void SetRounding(DeviceRounding rounding) {
+  void SetRounding(FactorRounding rounding) {
     if constexpr (std::is_same_v<T, float>) {
       losses_.SetRounding(rounding);
       relation_losses_.SetRounding(rounding);
@@ -179,7 +180,7 @@ class KgeStepOn final : public KgeStep {
     const bool drops = batch.training && shape_.candidate_rate > 0;
     if (drops) candidate_keys_.Resize(shape_.num_entities);
     if (!Ready()) return;
-    SetRounding(batch.training ? shape_.rounding : DeviceRounding::kNone);
+    SetRounding(batch.training ? shape_.rounding : FactorRounding::kNone);
     if (g != nullptr && overwrite) {
       const int64_t first = b == 0 ? 0 : shape_.relation;  // the losses overwrite entities and their biases
       backend_->Clear(g + first, (shape_.num_parameters - first) * sizeof(T));

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "lib/matrix/gpu/device_rounding.h"
+#include "lib/matrix/factor_rounding.h"
 
 namespace rutile {
 
@@ -25,7 +25,7 @@ struct KgeStepShape {
   bool softmax = false;               // softmax cross-entropy; false: binary cross-entropy, mean over entities
   double rate[kNumKgeDropouts] = {};  // of dropout
   double candidate_rate = 0;
-  DeviceRounding rounding = DeviceRounding::kNone;  // of factors of matrix products in training; float alone has it
+  FactorRounding rounding = FactorRounding::kNone;  // of factors of matrix products in training; float alone has it
   RowPenaltyKind penalty = RowPenaltyKind::kNone;
   // ConvE.
   int64_t embedding_height = 0, embedding_width = 0, channels = 0, kernel_height = 0, kernel_width = 0;

@@ -89,18 +89,6 @@ std::vector<PredictedRelations> FindPredicted(const KgeOptions& options, const K
   return parts;
 }
 
-DeviceRounding RoundingOf(FactorRounding factors) {
-  switch (factors) {
-    case FactorRounding::kNone:
-      return DeviceRounding::kNone;
-    case FactorRounding::kTwoParts:
-      return DeviceRounding::kSplit;
-    case FactorRounding::kBf16:
-      return DeviceRounding::kBf16;
-  }
-  return DeviceRounding::kNone;
-}
-
 RowPenaltyKind PenaltyKindOf(const KgeOptions& options) {
   switch (options.regularizer) {
     case KgeRegularizer::kF2:
@@ -138,7 +126,7 @@ KgeStepShape MakeStepShape(const KgeShape& shape, FactorRounding factors) {
   }
   step.candidate_rate = options.candidate_dropout;
   step.penalty = PenaltyKindOf(options);
-  step.rounding = RoundingOf(factors);
+  step.rounding = factors;
   step.embedding_height = options.embedding_height;
   step.embedding_width = options.embedding_width;
   step.channels = options.output_channels;

@@ -36,10 +36,9 @@ constexpr int64_t kGrain = 1 << 16;
 std::map<std::string, std::string> MakeConfig(const KgeOptions& options, FactorRounding factors,
                                               const KnowledgeGraph& graph) {
   std::map<std::string, std::string> config = DescribeKgeOptions(options);
-  config["precision"] = std::string(
-      kPrecisionNames.Name(factors == FactorRounding::kBf16 ? Precision::kBf16Mixed : PrecisionOf(options.precision)));
+  config["precision"] = std::string(kPrecisionNames.Name(TrainingPrecision(options.precision, factors)));
   if (factors == FactorRounding::kTwoParts) {
-    config["float32_matmul_precision"] = std::string(kMatmulPrecisionNames.Name(MatmulPrecision::kHigh));
+    config["float32_matmul_precision"] = std::string(kMatmulPrecisionNames.Name(factors));
   }
   config["triples_sha256"] = TriplesSha256(graph);
   if (const std::string weights = WeightsSha256(graph); !weights.empty()) config["weights_sha256"] = weights;
@@ -181,7 +180,7 @@ Loss KgeTask::CombineTerms(const TermSums& sums) const {
 
 absl::Status KgeTask::CheckEager(const EagerOptions& options) const {
   if (IsDistanceModel(shape_.options.model) &&
-      (IsMixed(options.precision) || options.matmul != MatmulPrecision::kHighest)) {
+      (IsMixed(options.precision) || options.matmul != FactorRounding::kNone)) {
     return NoProducts(shape_.options.model);
   }
   if (!options.script) return absl::OkStatus();

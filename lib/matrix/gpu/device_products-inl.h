@@ -7,8 +7,8 @@
 #include <type_traits>
 
 #include "lib/gpu/device_array-inl.h"
+#include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/gpu/device_factor.h"
-#include "lib/matrix/gpu/device_rounding.h"
 #include "lib/matrix/gpu/product_bodies-inl.h"
 #include "lib/matrix/gpu/product_panel-inl.h"
 #include "lib/matrix/gpu/product_plan.h"
@@ -19,7 +19,7 @@
 namespace rutile {
 
 // T is float or double. With float, SetRounding decides if tensor cores multiply; all else holds for any rounding, but
-// an infinite number may become NaN where it meets DeviceRounding::kSplit. One thread at a time may use an object.
+// an infinite number may become NaN where it meets FactorRounding::kTwoParts. One thread at a time may use an object.
 template <typename T, typename Backend>
 class DeviceProducts {
  public:
@@ -28,7 +28,7 @@ class DeviceProducts {
 
   // Factors are not rounded by default.
   template <typename U = T>
-  void SetRounding(DeviceRounding rounding) {
+  void SetRounding(FactorRounding rounding) {
     static_assert(std::is_same_v<T, U> && std::is_same_v<T, float>, "only fp32 is rounded for tensor cores");
     rounding_ = rounding;
   }
@@ -69,8 +69,8 @@ class DeviceProducts {
   // Returns how Multiply divides a product.
   ProductPlan Plan(int64_t m, int64_t n, int64_t k) const {
     if constexpr (std::is_same_v<T, float>) {
-      if (rounding_ == DeviceRounding::kSplit) return TensorPlan<SplitFactors>(m, n, k);
-      if (rounding_ == DeviceRounding::kBf16) return TensorPlan<Bf16Factors>(m, n, k);
+      if (rounding_ == FactorRounding::kTwoParts) return TensorPlan<SplitFactors>(m, n, k);
+      if (rounding_ == FactorRounding::kBf16) return TensorPlan<Bf16Factors>(m, n, k);
     }
     return PlanOf<LargeProductTile<T>, SmallProductTile<T>>(m, n, k, /*speed=*/1, /*alone=*/1.3);
   }
@@ -103,8 +103,8 @@ class DeviceProducts {
 
   void Launch(bool large, const ProductTask<T>& task) {
     if constexpr (std::is_same_v<T, float>) {
-      if (rounding_ == DeviceRounding::kSplit) return LaunchTensor<SplitFactors>(large, task);
-      if (rounding_ == DeviceRounding::kBf16) return LaunchTensor<Bf16Factors>(large, task);
+      if (rounding_ == FactorRounding::kTwoParts) return LaunchTensor<SplitFactors>(large, task);
+      if (rounding_ == FactorRounding::kBf16) return LaunchTensor<Bf16Factors>(large, task);
     }
     // These tiles take terms one by one.
     ProductTask<T> by_ones = task;
@@ -138,7 +138,7 @@ class DeviceProducts {
   }
 
   Backend* const backend_;
-  DeviceRounding rounding_ = DeviceRounding::kNone;
+  FactorRounding rounding_ = FactorRounding::kNone;
   DeviceArray<T, Backend> parts_;  // of sums
 };
 

@@ -10,6 +10,7 @@
 #include "lib/gpu/block.h"
 #include "lib/gpu/device_array-inl.h"
 #include "lib/gpu/host_backend-inl.h"
+#include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/gpu/device_products-inl.h"
 #include "lib/matrix/gpu/device_rounding.h"
 #include "lib/matrix/gpu/host_products.h"
@@ -49,25 +50,25 @@ struct Case {
 };
 
 // Numbers and how their products round factors.
-template <typename T, DeviceRounding kFactorRounding>
+template <typename T, FactorRounding kFactorRounding>
 struct Kind {
   using Number = T;
-  static constexpr DeviceRounding kRounding = kFactorRounding;
+  static constexpr FactorRounding kRounding = kFactorRounding;
 
   static DeviceProducts<T, HostBackend> Products(HostBackend* backend) {
     DeviceProducts<T, HostBackend> products(backend);
-    if constexpr (kRounding != DeviceRounding::kNone) products.SetRounding(kRounding);
+    if constexpr (kRounding != FactorRounding::kNone) products.SetRounding(kRounding);
     return products;
   }
-  // Returns a factor as products take it. What kSplit leaves out is in the tolerance.
+  // Returns a factor as products take it. What kTwoParts leaves out is in the tolerance.
   static double Rounded(double x) {
-    return kRounding == DeviceRounding::kBf16 ? static_cast<double>(RoundToBf16(static_cast<float>(x))) : x;
+    return kRounding == FactorRounding::kBf16 ? static_cast<double>(RoundToBf16(static_cast<float>(x))) : x;
   }
-  // Each term and each partial sum is rounded once. kSplit cuts 2^-22 off each factor, and leaves a product of low
+  // Each term and each partial sum is rounded once. kTwoParts cuts 2^-22 off each factor, and leaves a product of low
   // parts out, each of which is 2^-11 of its factor at most.
   static double Tolerance(int64_t k) {
     return static_cast<double>(std::numeric_limits<T>::epsilon()) * std::sqrt(static_cast<double>(k) + 1) +
-           (kRounding == DeviceRounding::kSplit ? 3 * 0x1p-22 : 0);
+           (kRounding == FactorRounding::kTwoParts ? 3 * 0x1p-22 : 0);
   }
 };
 
@@ -122,8 +123,8 @@ void ExpectProduct(const Case& c) {
 
 template <typename T>
 class DeviceProductsTest : public ::testing::Test {};
-using Types = ::testing::Types<Kind<float, DeviceRounding::kNone>, Kind<double, DeviceRounding::kNone>,
-                               Kind<float, DeviceRounding::kSplit>, Kind<float, DeviceRounding::kBf16>>;
+using Types = ::testing::Types<Kind<float, FactorRounding::kNone>, Kind<double, FactorRounding::kNone>,
+                               Kind<float, FactorRounding::kTwoParts>, Kind<float, FactorRounding::kBf16>>;
 TYPED_TEST_SUITE(DeviceProductsTest, Types);
 
 // Factors are read along rows or columns; gaps and offsets of 1 are not aligned, a gap of 4 to rows of 200 is.
@@ -252,7 +253,7 @@ std::vector<T> Product(const std::vector<T>& a, const std::vector<T>& b, int64_t
 }
 
 // Numbers that are not finite stay in their rows and columns: padding with zeros must not make NaN of infinity. With
-// kSplit infinity becomes NaN.
+// kTwoParts infinity becomes NaN.
 TYPED_TEST(DeviceProductsTest, WhatIsNotFiniteStaysInItsRow) {
   using T = typename TypeParam::Number;
   constexpr T kInfinity = std::numeric_limits<T>::infinity(), kNan = std::numeric_limits<T>::quiet_NaN();
@@ -268,7 +269,7 @@ TYPED_TEST(DeviceProductsTest, WhatIsNotFiniteStaysInItsRow) {
     for (int i = 0; i < 15; ++i) {
       if (i / 5 != 1) {
         EXPECT_EQ(c[i], T{2}) << x << " " << i;
-      } else if (std::isnan(x) || TypeParam::kRounding == DeviceRounding::kSplit) {
+      } else if (std::isnan(x) || TypeParam::kRounding == FactorRounding::kTwoParts) {
         EXPECT_TRUE(std::isnan(c[i])) << x << " " << i;
       } else {
         EXPECT_EQ(c[i], x) << i;
@@ -278,9 +279,9 @@ TYPED_TEST(DeviceProductsTest, WhatIsNotFiniteStaysInItsRow) {
   }
 }
 
-// kSplit has the accuracy that its name promises, in terms of the sums of absolute values.
+// kTwoParts has the accuracy that its name promises, in terms of the sums of absolute values.
 TEST(DeviceRoundingTest, SplitIsMuchMoreAccurateThanTf32) {
-  using Split = Kind<float, DeviceRounding::kSplit>;
+  using Split = Kind<float, FactorRounding::kTwoParts>;
   constexpr int64_t kSize = 70, kTerms = 100;
   std::mt19937_64 random(3);
   std::normal_distribution<float> normal;
@@ -332,7 +333,8 @@ TEST(DeviceRoundingTest, LargestNumbers) {
   constexpr float kMax = std::numeric_limits<float>::max(), kInfinity = std::numeric_limits<float>::infinity();
   EXPECT_EQ(SplitToTf32(kMax).hi, kInfinity);
   EXPECT_EQ(SplitToTf32(kMax).lo, -kInfinity);
-  EXPECT_TRUE(std::isnan((Product<Kind<float, DeviceRounding::kSplit>>(std::vector<float>{kMax}, {0.5f}, 1, 1, 1)[0])));
+  EXPECT_TRUE(
+      std::isnan((Product<Kind<float, FactorRounding::kTwoParts>>(std::vector<float>{kMax}, {0.5f}, 1, 1, 1)[0])));
   EXPECT_EQ(RoundToBf16(kMax), kInfinity);
 }
 

@@ -1,4 +1,5 @@
-// How much products on a GPU may round their factors, which decides if tensor cores multiply them.
+// Rounds factors of products on a GPU as FactorRounding says (lib/matrix/factor_rounding.h), which tensor cores then
+// multiply. The two numbers of kTwoParts are TF32 here, and keep 21 bits ("3xTF32"). Sums are fp32 in any case.
 
 #ifndef RUTILE_LIB_MATRIX_GPU_DEVICE_ROUNDING_H_
 #define RUTILE_LIB_MATRIX_GPU_DEVICE_ROUNDING_H_
@@ -9,13 +10,6 @@
 #include "lib/gpu/device_function.h"
 
 namespace rutile {
-
-// Sums are fp32 in any case.
-enum class DeviceRounding {
-  kNone,   // factors are not rounded: CUDA cores multiply
-  kSplit,  // keeps 21 bits: two numbers of TF32 per factor, three products ("3xTF32")
-  kBf16,   // keeps 8 bits
-};
 
 RUTILE_DEVICE inline uint32_t BitsOf(float x) {
 #ifdef __CUDA_ARCH__

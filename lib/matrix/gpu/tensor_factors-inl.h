@@ -20,7 +20,7 @@
 
 namespace rutile {
 
-// DeviceRounding::kSplit. The product of two low parts, 2^-22 of the product or less, is left out.
+// FactorRounding::kTwoParts. The product of two low parts, 2^-22 of the product or less, is left out.
 struct SplitFactors {
   static constexpr int kStages = 4, kSlice = 16, kSteps = 6;
 
@@ -58,7 +58,7 @@ struct SplitFactors {
 #endif
 };
 
-// DeviceRounding::kBf16.
+// FactorRounding::kBf16.
 struct Bf16Factors {
   static constexpr int kStages = 3, kSlice = 32, kSteps = 1;
 

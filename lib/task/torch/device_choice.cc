@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "lib/matrix/factor_rounding.h"
 #include "lib/task/device_name.h"
 #include "lib/task/precision.h"
 #include "lib/task/torch/torch_facts.h"
@@ -47,7 +48,7 @@ absl::Status CheckAgainstFacts(const EagerOptions& options, const TorchFacts& fa
         "precision bf16-mixed needs a CPU with AMX-BF16 or AVX512-BF16, or CUDA: this CPU has neither instruction and "
         "would be slower than in fp32; use fp32");
   }
-  if (options.matmul != MatmulPrecision::kHighest && !facts.cpu_matmul_precision) {
+  if (options.matmul != FactorRounding::kNone && !facts.cpu_matmul_precision) {
     return absl::InvalidArgumentError(
         absl::StrCat("float32_matmul_precision ", kMatmulPrecisionNames.Name(options.matmul),
                      " does nothing on the CPU with ", torch, ": leave it out, or use LibTorch 2 or a CUDA device"));

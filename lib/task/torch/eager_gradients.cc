@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/matrix/factor_rounding.h"
 #include "lib/task/precision.h"
 #include "lib/task/torch/eager_task.h"
 #include "lib/task/torch/torch_facts.h"
@@ -129,7 +130,7 @@ EagerGradients::EagerGradients(const Task& task, const EagerOptions& options, bo
   at::globalContext().setFloat32MatmulPrecision(std::string(kMatmulPrecisionNames.Name(options.matmul)));
   if (options.on_cpu()) return;
   // Convolutions have a setting of their own, which is not exact by default.
-  at::globalContext().setAllowTF32CuDNN(options.matmul != MatmulPrecision::kHighest);
+  at::globalContext().setAllowTF32CuDNN(options.matmul != FactorRounding::kNone);
   // Without this, sums over atoms would depend on the order of the GPU's threads. cuBLAS reads the variable when it is
   // first used; a value that the user has set is not changed.
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*replace=*/0);

@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/matrix/factor_rounding.h"
 #include "lib/task/eager_options.h"
 
 namespace rutile {
@@ -62,7 +63,7 @@ TEST(TorchFactsTest, Bf16OnACpuNeedsItsInstructions) {
 TEST(TorchFactsTest, MatmulPrecisionIsRefusedWhereItDoesNothing) {
   TorchFacts facts;
   EagerOptions options;
-  options.matmul = MatmulPrecision::kHigh;
+  options.matmul = FactorRounding::kTwoParts;
   EXPECT_THAT(Refusal(options, facts), HasSubstr("does nothing on the CPU"));
   facts.cpu_matmul_precision = true;
   EXPECT_EQ(Refusal(options, facts), "");

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "lib/base/settings.h"
 #include "lib/base/status_macros.h"
+#include "lib/matrix/factor_rounding.h"
 #include "lib/task/precision.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/train/options/trainer_settings.h"
@@ -89,7 +90,7 @@ absl::Status CheckEagerSuitsMode(const TrainerOptions& options) {
       return absl::InvalidArgumentError(absl::StrCat("precision ", kPrecisionNames.Name(eager.precision),
                                                      " does not go with ", why, " compile_mode none or script"));
     }
-    if (eager.matmul != MatmulPrecision::kHighest) {
+    if (eager.matmul != FactorRounding::kNone) {
       return absl::InvalidArgumentError(absl::StrCat("float32_matmul_precision ",
                                                      kMatmulPrecisionNames.Name(eager.matmul), " does not go with ",
                                                      why, " compile_mode none or script"));

@@ -6,6 +6,7 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/matrix/factor_rounding.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/task/eager_options.h"
 #include "lib/task/sampling_policy.h"
@@ -58,7 +59,7 @@ TEST(TrainerOptionsTest, OtherPrecisionsAndDevicesAreForEagerModes) {
   };
   const auto bf16 = [](TrainerOptions* o) { o->eager.precision = Precision::kBf16Mixed; };
   const auto fp16 = [](TrainerOptions* o) { o->eager.precision = Precision::kFp16Mixed; };
-  const auto medium = [](TrainerOptions* o) { o->eager.matmul = MatmulPrecision::kMedium; };
+  const auto medium = [](TrainerOptions* o) { o->eager.matmul = FactorRounding::kBf16; };
   const auto cuda = [](TrainerOptions* o) { o->eager.device = "cuda:1"; };
   EXPECT_THAT(message(CompileMode::kCompile, bf16), HasSubstr("precision bf16-mixed does not go with compile_mode"));
   EXPECT_THAT(message(CompileMode::kCompile, medium), HasSubstr("float32_matmul_precision medium does not go with"));

@@ -13,6 +13,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/distributed/rank_settings.h"
 #include "lib/machine/amx_permission.h"
+#include "lib/matrix/factor_rounding.h"
 #include "lib/potential/gpu/force_step.h"
 #include "lib/profile/session.h"
 #include "lib/task/device_name.h"
@@ -60,7 +61,7 @@ absl::StatusOr<Precision> PrecisionFromFlag() {
   return ParsePrecision(FlagValue("precision"), kTrainingPrecisions);
 }
 
-absl::StatusOr<MatmulPrecision> MatmulFromFlag() {
+absl::StatusOr<FactorRounding> MatmulFromFlag() {
   EagerOptions options;
   RETURN_IF_ERROR(EagerFlags().CopyTo("float32_matmul_precision", &options));
   return options.matmul;
@@ -85,14 +86,14 @@ absl::StatusOr<std::string> FlagBeyondKernels(bool on_gpu, bool rounds = false) 
   if (IsMixed(precision) && !(rounds && precision == Precision::kBf16Mixed)) {
     return absl::StrCat("--precision=", kPrecisionNames.Name(precision));
   }
-  ASSIGN_OR_RETURN(const MatmulPrecision matmul, MatmulFromFlag());
-  if (matmul != MatmulPrecision::kHighest && !(rounds && matmul == MatmulPrecision::kHigh)) {
+  ASSIGN_OR_RETURN(const FactorRounding matmul, MatmulFromFlag());
+  if (matmul != FactorRounding::kNone && !(rounds && matmul == FactorRounding::kTwoParts)) {
     return absl::StrCat("--float32_matmul_precision=", kMatmulPrecisionNames.Name(matmul));
   }
   return on_gpu || MayBeOnCpu() ? "" : absl::StrCat("--device=", FlagValue("device"));
 }
 
-absl::Status NoMatmulPrecisionIn64(MatmulPrecision matmul) {
+absl::Status NoMatmulPrecisionIn64(FactorRounding matmul) {
   return absl::InvalidArgumentError(absl::StrCat("--float32_matmul_precision=", kMatmulPrecisionNames.Name(matmul),
                                                  " has no effect in fp64: leave it out, or use --precision=fp32"));
 }
@@ -127,21 +128,21 @@ absl::StatusOr<FactorRounding> KernelRoundingFromFlags(const TrainerOptions& opt
   ASSIGN_OR_RETURN(const std::optional<EagerOptions> asked, AskedOfKernels(options));
   if (!asked.has_value()) return FactorRounding::kNone;
   const EagerOptions& eager = *asked;
-  const bool exact = eager.matmul == MatmulPrecision::kHighest;
+  const bool exact = eager.matmul == FactorRounding::kNone;
   if (eager.precision == Precision::kBf16Mixed && exact) {
     RETURN_IF_ERROR(CheckAgainstFacts(eager, FindTorchFacts()));
     RETURN_IF_ERROR(CheckNoLbfgs(options));
-    return FactorRounding::kBf16;
+    return RoundingOf(eager.precision);
   }
   if (IsMixed(eager.precision) || exact) return FactorRounding::kNone;  // both: SetEagerFromFlags refuses
   ASSIGN_OR_RETURN(const Precision precision, PrecisionFromFlag());
   if (precision == Precision::kFp64) return NoMatmulPrecisionIn64(eager.matmul);
-  if (eager.matmul == MatmulPrecision::kMedium) {
+  if (eager.matmul == FactorRounding::kBf16) {
     return absl::InvalidArgumentError(
         "--float32_matmul_precision=medium is called --precision=bf16-mixed by the kernels of triples: use that, or "
         "high, which keeps 17 bits of each factor");
   }
-  if (AmxIsPermitted()) return FactorRounding::kTwoParts;
+  if (AmxIsPermitted()) return eager.matmul;
   return absl::InvalidArgumentError(
       "--float32_matmul_precision=high needs a processor with AMX-BF16, and leave to use it; here products of fp32 are "
       "the faster ones: leave it out");
@@ -151,13 +152,12 @@ absl::StatusOr<FactorRounding> PotentialRoundingFromFlags(const TrainerOptions& 
   ASSIGN_OR_RETURN(const std::optional<EagerOptions> asked, AskedOfKernels(options));
   if (!asked.has_value()) return FactorRounding::kNone;
   const EagerOptions& eager = *asked;
-  if (eager.precision != Precision::kBf16Mixed || eager.matmul != MatmulPrecision::kHighest)
-    return FactorRounding::kNone;
+  if (eager.precision != Precision::kBf16Mixed || eager.matmul != FactorRounding::kNone) return FactorRounding::kNone;
   const TorchFacts facts = FindTorchFacts();
   if (!FlagGiven("compile_mode") && IsDeviceAuto() && facts.num_cuda_devices > 0) return FactorRounding::kNone;
   RETURN_IF_ERROR(CheckAgainstFacts(eager, facts));
   RETURN_IF_ERROR(CheckNoLbfgs(options));
-  return FactorRounding::kBf16;
+  return RoundingOf(eager.precision);
 }
 
 bool AsksForGpu() { return !MayBeOnCpu(); }
@@ -183,20 +183,20 @@ absl::StatusOr<int> KernelGpuFromFlags(const TrainerOptions& options, bool round
 
 absl::StatusOr<FactorRounding> GpuRoundingFromFlags(const TrainerOptions& options) {
   ASSIGN_OR_RETURN(const Precision precision, PrecisionFromFlag());
-  ASSIGN_OR_RETURN(const MatmulPrecision matmul, MatmulFromFlag());
-  const bool high = matmul == MatmulPrecision::kHigh;
+  ASSIGN_OR_RETURN(const FactorRounding matmul, MatmulFromFlag());
+  const bool high = matmul == FactorRounding::kTwoParts;
   if (FLAGS_mixed_precision && FlagGiven("precision")) {
     return absl::InvalidArgumentError("--mixed_precision and --precision exclude each other: give one of them");
   }
   if (FLAGS_mixed_precision || IsMixed(precision)) {
     RETURN_IF_ERROR(CheckNoLbfgs(options));
-    if (!high) return FactorRounding::kBf16;
+    if (!high) return RoundingOf(FLAGS_mixed_precision ? Precision::kBf16Mixed : precision);
     return absl::InvalidArgumentError(
         "--float32_matmul_precision=high is for fp32, and mixed precision rounds to 16 bits: give one of them");
   }
   if (!high) return FactorRounding::kNone;
   if (precision == Precision::kFp64) return NoMatmulPrecisionIn64(matmul);
-  return FactorRounding::kTwoParts;
+  return matmul;
 }
 
 absl::Status SetEagerFromFlags(FactorRounding kernels, bool kernels_on_gpu, TrainerOptions* options,
@@ -272,7 +272,7 @@ absl::StatusOr<DType> PrecisionFromFlags(bool data64, FactorRounding kernels, co
   }
   ASSIGN_OR_RETURN(const Precision precision, PrecisionFromFlag());
   const bool fp64 = precision == Precision::kFp64 || (precision == Precision::kAuto && data64);
-  if (fp64 && eager.matmul != MatmulPrecision::kHighest) {
+  if (fp64 && eager.matmul != FactorRounding::kNone) {
     return NoMatmulPrecisionIn64(eager.matmul);
   }
   return fp64 ? DType::kF64 : DType::kF32;
