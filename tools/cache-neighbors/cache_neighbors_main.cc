@@ -43,7 +43,7 @@ namespace {
 const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
 absl::Status DescriptorOrCutoff(CacheNeighborsOptions* options) {
-  if (FlagGiven("cutoff") && !ManyBodyFromFlag()) {
+  if (FlagGiven("cutoff") && PotentialFromFlag() != PotentialKind::kManyBody) {
     if (FLAGS_cutoff == 0) return absl::InvalidArgumentError("--cutoff=0: expected a distance in Angstrom");
     for (const char* flag : {"species", "rad_order", "rad_cutoff", "ang_order", "min_cutoff", "fingerprints",
                              "radial_functions", "max_l", "radial_basis"}) {

@@ -23,6 +23,7 @@
 #include "lib/structure/extxyz/extxyz_writer.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/flag_choice.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
@@ -87,13 +88,12 @@ absl::StatusOr<std::unique_ptr<Selection>> Selection::FromFlags(const Models& mo
                                                    " can be read only once: name a file"));
   }
   auto selection = absl::WrapUnique(new Selection(models, uncertainty));
-  const absl::StatusOr<SelectionRule> rule = kRuleNames.Parse(FLAGS_select_by);
-  if (!rule.ok()) return absl::InvalidArgumentError(absl::StrCat("--select_by: ", rule.status().message()));
-  selection->rule_ = *rule;
-  if (*rule != SelectionRule::kUncertainty) {
+  ASSIGN_OR_RETURN(const SelectionRule rule, ParseFlagChoice("select_by", FLAGS_select_by, kRuleNames));
+  selection->rule_ = rule;
+  if (rule != SelectionRule::kUncertainty) {
     RETURN_IF_ERROR(RefuseFlags(absl::StrCat("with --select_by=", FLAGS_select_by), {"select_for"}));
   }
-  switch (*rule) {
+  switch (rule) {
     case SelectionRule::kUncertainty:
       if (uncertainty == nullptr) {
         return absl::InvalidArgumentError(

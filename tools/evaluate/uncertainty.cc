@@ -6,12 +6,14 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/enum_names.h"
 #include "lib/base/status_macros.h"
 #include "lib/evaluation/deviation_check.h"
 #include "lib/file/sha256.h"
 #include "lib/potential/model/mace_potential.h"
 #include "lib/potential/model/task_options.h"
 #include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/flag_choice.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
@@ -25,6 +27,10 @@ DEFINE_string(uncertainty_of, "energy",
 
 namespace rutile {
 namespace {
+
+enum class UncertaintyOf { kEnergy, kAtoms, kForces, kAll };
+constexpr absl::string_view kUncertaintyOfWords[] = {"energy", "atoms", "forces", "all"};
+constexpr EnumNames<UncertaintyOf> kUncertaintyOfNames("no uncertainty is computed of", kUncertaintyOfWords);
 
 const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
@@ -42,12 +48,10 @@ absl::StatusOr<std::unique_ptr<Uncertainty>> Uncertainty::FromFlags(const Models
     RETURN_IF_ERROR(RefuseMace(models.potentials[m], models.names[m], "--uncertainty"));
   }
   UncertaintyOptions options;
-  options.atoms = FLAGS_uncertainty_of == "atoms" || FLAGS_uncertainty_of == "all";
-  options.forces = FLAGS_uncertainty_of == "forces" || FLAGS_uncertainty_of == "all";
-  if (!options.atoms && !options.forces && FLAGS_uncertainty_of != "energy") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--uncertainty_of=", FLAGS_uncertainty_of, ": expected energy, atoms, forces or all"));
-  }
+  ASSIGN_OR_RETURN(const UncertaintyOf of,
+                   ParseFlagChoice("uncertainty_of", FLAGS_uncertainty_of, kUncertaintyOfNames));
+  options.atoms = of == UncertaintyOf::kAtoms || of == UncertaintyOf::kAll;
+  options.forces = of == UncertaintyOf::kForces || of == UncertaintyOf::kAll;
   ASSIGN_OR_RETURN(Curvature curvature, ReadCurvature(FLAGS_uncertainty));
   ASSIGN_OR_RETURN(const size_t member, FindMemberOf(curvature, models.potentials, models.names));
   const Potential& potential = models.potentials[member];
@@ -88,7 +92,9 @@ absl::StatusOr<std::vector<std::string>> UncertaintySelection() {
   if (FLAGS_uncertainty.empty()) return words;
   ASSIGN_OR_RETURN(const std::string hash, Sha256HexOfFile(FLAGS_uncertainty));
   words.push_back(absl::StrCat("--uncertainty=sha256:", hash.substr(0, 16)));
-  if (FLAGS_uncertainty_of != "energy") words.push_back(absl::StrCat("--uncertainty_of=", FLAGS_uncertainty_of));
+  ASSIGN_OR_RETURN(const UncertaintyOf of,
+                   ParseFlagChoice("uncertainty_of", FLAGS_uncertainty_of, kUncertaintyOfNames));
+  if (of != UncertaintyOf::kEnergy) words.push_back(absl::StrCat("--uncertainty_of=", kUncertaintyOfNames.Name(of)));
   return words;
 }
 

@@ -189,11 +189,8 @@ absl::StatusOr<BuildGraphOptions> BuildGraphOptionsFromFlags(const ToolRun& run)
   RETURN_IF_ERROR(ParseHandlings(&options));
   RETURN_IF_ERROR(ParseTable(&options));
   RETURN_IF_ERROR(ParseSplit(&options.split));
-  if (FLAGS_vocabulary_order != "appearance" && FLAGS_vocabulary_order != "name") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--vocabulary_order=", FLAGS_vocabulary_order, ": expected appearance or name"));
-  }
-  options.sort_names = FLAGS_vocabulary_order == "name";
+  ASSIGN_OR_RETURN(options.sort_names, ParseChoice<bool>("vocabulary_order", FLAGS_vocabulary_order,
+                                                         {{"appearance", false}, {"name", true}}));
   options.inverse_relations = FLAGS_inverse_relations;
   options.entity_to_id = FLAGS_entity_to_id;
   options.relation_to_id = FLAGS_relation_to_id;

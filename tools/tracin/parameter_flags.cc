@@ -9,7 +9,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/enum_names.h"
+#include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "tools/common/run/flag_choice.h"
 #include "tools/common/run/flag_word.h"
 #include "tools/common/run/given_flags.h"
 
@@ -85,20 +88,30 @@ absl::Status KeepLastLayers(absl::Span<const ParameterSlice> slices,
   return absl::OkStatus();
 }
 
-std::string PartName(const ParameterSlice& slice, const ParameterPlace& place) {
-  if (FLAGS_blocks.empty()) return "all";
-  if (FLAGS_blocks == "true") return place.block;
-  return FLAGS_blocks == "layers" ? place.layer : slice.name;
+// What a score is divided into.
+enum class Parts { kNone, kBlocks, kLayers, kParameters };
+constexpr absl::string_view kPartsWords[] = {"", "true", "layers", "parameters"};
+constexpr EnumNames<Parts> kPartsNames("scores cannot be divided by", kPartsWords);
+
+std::string PartName(Parts parts, const ParameterSlice& slice, const ParameterPlace& place) {
+  switch (parts) {
+    case Parts::kNone:
+      return "all";
+    case Parts::kBlocks:
+      return place.block;
+    case Parts::kLayers:
+      return place.layer;
+    case Parts::kParameters:
+      return slice.name;
+  }
+  LOG(FATAL) << "no parts: " << static_cast<int>(parts);
 }
 
 }  // namespace
 
 absl::StatusOr<ParameterChoice> ParametersFromFlags(absl::Span<const ParameterSlice> slices,
                                                     const std::function<ParameterPlace(const ParameterSlice&)>& place) {
-  if (!FLAGS_blocks.empty() && FLAGS_blocks != "true" && FLAGS_blocks != "layers" && FLAGS_blocks != "parameters") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--blocks=", FLAGS_blocks, ": expected nothing, layers or parameters"));
-  }
+  ASSIGN_OR_RETURN(const Parts parts, ParseFlagChoice("blocks", FLAGS_blocks, kPartsNames));
   ASSIGN_OR_RETURN(const std::vector<std::string> params, Globs("params", FLAGS_params, slices));
   ASSIGN_OR_RETURN(const std::vector<std::string> excluded, Globs("exclude_params", FLAGS_exclude_params, slices));
   std::vector<bool> kept(slices.size());
@@ -108,7 +121,7 @@ absl::StatusOr<ParameterChoice> ParametersFromFlags(absl::Span<const ParameterSl
   }
   RETURN_IF_ERROR(KeepLastLayers(slices, place, &kept));
   ParameterChoice choice;
-  choice.part_scores = !FLAGS_blocks.empty();
+  choice.part_scores = parts != Parts::kNone;
   std::vector<std::string> left;
   bool all = true;
   for (size_t s = 0; s < slices.size(); ++s) {
@@ -117,7 +130,7 @@ absl::StatusOr<ParameterChoice> ParametersFromFlags(absl::Span<const ParameterSl
       continue;
     }
     left.push_back(slices[s].name);
-    const std::string name = PartName(slices[s], place(slices[s]));
+    const std::string name = PartName(parts, slices[s], place(slices[s]));
     ProductPart* part = nullptr;
     for (ProductPart& other : choice.parts) {
       if (other.name == name) part = &other;

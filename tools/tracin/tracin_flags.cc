@@ -19,6 +19,7 @@
 #include "lib/task/precision.h"
 #include "tools/common/flags/parse_shard.h"
 #include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/flag_choice.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/tracin/parameter_flags.h"
@@ -111,11 +112,12 @@ namespace rutile {
 namespace {
 
 // What users write. Influence files have names of their own.
+constexpr absl::string_view kModeWords[] = {"test", "single", "self", "leave-one-out", "curvature"};
+constexpr EnumNames<TracinMode> kModeNames("tracin cannot compute", kModeWords);  // kMerge is a flag of its own
 constexpr absl::string_view kRankWords[] = {"proponents", "opponents", "absolute", "both"};
 constexpr EnumNames<InfluenceRanking> kRankNames("examples cannot be listed by", kRankWords);
 constexpr absl::string_view kNormalizeWords[] = {"none", "cosine", "relatif"};
 constexpr EnumNames<InfluenceNormalization> kNormalizeNames("scores cannot be normalized by", kNormalizeWords);
-enum class Precondition { kNone, kAdam, kGaussNewton };
 constexpr absl::string_view kPreconditionWords[] = {"none", "adam", "gauss-newton"};
 constexpr EnumNames<Precondition> kPreconditionNames("gradients cannot be preconditioned by", kPreconditionWords);
 constexpr absl::string_view kRatesWords[] = {"auto", "interval", "checkpoint"};
@@ -125,25 +127,20 @@ absl::Status Expected(const char* flag, absl::string_view value, absl::string_vi
   return absl::InvalidArgumentError(absl::StrCat("--", flag, "=", value, ": expected ", expected));
 }
 
-absl::Status BadFlag(const char* flag, const absl::Status& status) {
-  return absl::InvalidArgumentError(absl::StrCat("--", flag, ": ", status.message()));
-}
-
 absl::StatusOr<TracinMode> ModeFromFlags() {
   if (FLAGS_merge) {
     RETURN_IF_ERROR(RefuseFlags("with --merge, which computes nothing", {"mode", "self"}));
     return TracinMode::kMerge;
   }
-  const std::string& mode = FLAGS_mode;
-  if (FLAGS_self && !mode.empty() && mode != "self") {
-    return absl::InvalidArgumentError(absl::StrCat("--self and --mode=", mode, " exclude each other"));
+  if (FLAGS_mode.empty()) {
+    if (FLAGS_self) return TracinMode::kSelf;
+    return FlagGiven("test_indices") ? TracinMode::kSingle : TracinMode::kTests;
   }
-  if (FLAGS_self || mode == "self") return TracinMode::kSelf;
-  if (mode == "single" || (mode.empty() && FlagGiven("test_indices"))) return TracinMode::kSingle;
-  if (mode.empty() || mode == "test") return TracinMode::kTests;
-  if (mode == "leave-one-out") return TracinMode::kLeaveOneOut;
-  if (mode == "curvature") return TracinMode::kCurvature;
-  return Expected("mode", mode, "test, single, self, leave-one-out or curvature");
+  ASSIGN_OR_RETURN(const TracinMode mode, ParseFlagChoice("mode", FLAGS_mode, kModeNames));
+  if (FLAGS_self && mode != TracinMode::kSelf) {
+    return absl::InvalidArgumentError(absl::StrCat("--self and --mode=", FLAGS_mode, " exclude each other"));
+  }
+  return mode;
 }
 
 // Refuses flags without effect in the mode.
@@ -240,25 +237,18 @@ absl::Status SetScoring(TracinFlags* flags) {
   TracInOptions& options = flags->options;
   flags->unrolled = FLAGS_unrolled;
   if (flags->unrolled) RETURN_IF_ERROR(RefuseWithUnrolled(flags->mode));
-  const absl::StatusOr<InfluenceRanking> ranking = kRankNames.Parse(FLAGS_rank);
-  if (!ranking.ok()) return BadFlag("rank", ranking.status());
-  options.ranking = *ranking;
-  const absl::StatusOr<InfluenceNormalization> normalization = kNormalizeNames.Parse(FLAGS_normalize);
-  if (!normalization.ok()) return BadFlag("normalize", normalization.status());
-  options.normalization = *normalization;
-  const absl::StatusOr<Precondition> precondition = kPreconditionNames.Parse(FLAGS_precondition);
-  if (!precondition.ok()) return BadFlag("precondition", precondition.status());
-  flags->adam = *precondition == Precondition::kAdam;
-  flags->gauss_newton = *precondition == Precondition::kGaussNewton || flags->mode == TracinMode::kLeaveOneOut ||
+  ASSIGN_OR_RETURN(options.ranking, ParseFlagChoice("rank", FLAGS_rank, kRankNames));
+  ASSIGN_OR_RETURN(options.normalization, ParseFlagChoice("normalize", FLAGS_normalize, kNormalizeNames));
+  ASSIGN_OR_RETURN(const Precondition precondition, PreconditionFromFlag());
+  flags->adam = precondition == Precondition::kAdam;
+  flags->gauss_newton = precondition == Precondition::kGaussNewton || flags->mode == TracinMode::kLeaveOneOut ||
                         flags->mode == TracinMode::kCurvature;
   if (flags->gauss_newton) {
     RETURN_IF_ERROR(RefuseFlags("with --precondition=gauss-newton, whose scores are the mean over checkpoints",
                                 {"learning_rate", "rates"}));
     RETURN_IF_ERROR(RefuseFlags("with --precondition=gauss-newton", {"projection_dim", "projection_type", "verify"}));
   }
-  const absl::StatusOr<CheckpointRates> rates = kRatesNames.Parse(FLAGS_rates);
-  if (!rates.ok()) return BadFlag("rates", rates.status());
-  flags->checkpoint_rates = *rates;
+  ASSIGN_OR_RETURN(flags->checkpoint_rates, ParseFlagChoice("rates", FLAGS_rates, kRatesNames));
   if (FLAGS_top_k < 0) return Expected("top_k", absl::StrCat(FLAGS_top_k), "1 or more, or 0 for all");
   options.top_k = FLAGS_top_k;
   if (FlagGiven("learning_rate")) {
@@ -360,6 +350,10 @@ absl::Status SetTests(TracinFlags* flags) {
 }
 
 }  // namespace
+
+absl::StatusOr<Precondition> PreconditionFromFlag() {
+  return ParseFlagChoice("precondition", FLAGS_precondition, kPreconditionNames);
+}
 
 absl::StatusOr<TracinFlags> TracinFlagsFromFlags() {
   TracinFlags flags;

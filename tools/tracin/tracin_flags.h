@@ -24,6 +24,11 @@ enum class TracinMode {
   kMerge         // no computation: merges files of shards, or prints a file as a table
 };
 
+// What gradients are multiplied by before their products are formed.
+enum class Precondition { kNone, kAdam, kGaussNewton };
+// INVALID_ARGUMENT for another --precondition.
+absl::StatusOr<Precondition> PreconditionFromFlag();
+
 // What a checkpoint's products are multiplied by.
 enum class CheckpointRates { kAuto, kInterval, kCheckpoint };
 

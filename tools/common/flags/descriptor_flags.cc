@@ -38,9 +38,8 @@ DEFINE_string(potential, "auto",
               "auto it is many-body where train reads structures of at most 10 elements, some with forces, on the CPU, "
               "and no flag speaks of features, networks or energies alone; else, and in other tools, chebyshev. A run "
               "that is resumed keeps its own.");
-DEFINE_validator(potential, [](const char*, const std::string& value) {
-  return value == "auto" || value == "chebyshev" || value == "many-body";
-});
+DEFINE_validator(potential,
+                 [](const char*, const std::string& value) { return rutile::kPotentialNames.Parse(value).ok(); });
 DEFINE_double(
     cutoff, 0,
     "Cutoff in Angstrom, at most 20, of --potential=many-body; 0: 5. For cache-neighbors without --potential: "
@@ -145,7 +144,8 @@ absl::StatusOr<DescriptorOptions> DescriptorOptionsFromFlags(DescriptorDefaults 
   if (!FLAGS_fingerprints.empty()) {
     for (const char* name : kFlags) {
       // Such files are of Chebyshev features, whether or not a flag says so.
-      if (FlagGiven(name) && !(absl::string_view(name) == "potential" && !ManyBodyFromFlag())) {
+      if (FlagGiven(name) &&
+          !(absl::string_view(name) == "potential" && PotentialFromFlag() != PotentialKind::kManyBody)) {
         return absl::InvalidArgumentError(
             absl::StrCat("--fingerprints and --", name, " both describe the descriptor: give one of them"));
       }
@@ -153,7 +153,7 @@ absl::StatusOr<DescriptorOptions> DescriptorOptionsFromFlags(DescriptorDefaults 
     return ReadStpFiles(std::vector<std::string>(absl::StrSplit(FLAGS_fingerprints, ',')));
   }
   RETURN_IF_ERROR(NeedSpecies());
-  if (ManyBodyFromFlag()) return ManyBodyOptionsFromFlags();
+  if (PotentialFromFlag() == PotentialKind::kManyBody) return ManyBodyOptionsFromFlags();
   RETURN_IF_ERROR(RefuseGiven(kMomentFlags, "many-body", "--rad_cutoff and --ang_cutoff instead"));
   ChebyshevOptions options;
   ASSIGN_OR_RETURN(options.species, ParseSpecies());
@@ -203,9 +203,7 @@ absl::StatusOr<double> AngularCutoffFromFlag() {
       absl::StrCat("--ang_cutoff=", FLAGS_ang_cutoff, ": triplets are listed within one cutoff, the largest"));
 }
 
-bool ManyBodyFromFlag() { return FLAGS_potential == "many-body"; }
-
-bool PotentialIsOpen() { return FLAGS_potential == "auto"; }
+PotentialKind PotentialFromFlag() { return kPotentialNames.Parse(FLAGS_potential).value(); }
 
 bool ChebyshevFlagsGiven() { return FlagGiven("fingerprints") || AnyGiven(kChebyshevFlags); }
 
@@ -238,7 +236,8 @@ absl::StatusOr<DescriptorOptions> DescriptorOptionsFromFlags(const DescriptorOpt
     if (!FlagGiven(name) || given == kept) return absl::OkStatus();
     return contradiction(absl::StrCat("--", name, "=", given), absl::StrCat("--", name, "=", kept));
   };
-  if (!PotentialIsOpen() && ManyBodyFromFlag() == recorded.is_chebyshev()) {
+  const PotentialKind potential = PotentialFromFlag();
+  if (potential != PotentialKind::kAuto && (potential == PotentialKind::kManyBody) == recorded.is_chebyshev()) {
     return contradiction("--potential=" + FLAGS_potential, recorded.ToJson());
   }
   if (!recorded.is_chebyshev()) {

@@ -8,15 +8,17 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/enum_names.h"
 #include "lib/descriptor/descriptor_options.h"
 
 namespace rutile {
 
-// True with --potential=many-body.
-bool ManyBodyFromFlag();
+// The names that --potential takes.
+enum class PotentialKind { kAuto, kChebyshev, kManyBody };
+inline constexpr absl::string_view kPotentialWords[] = {"auto", "chebyshev", "many-body"};
+inline constexpr EnumNames<PotentialKind> kPotentialNames("no potential is called", kPotentialWords);
 
-// True with --potential=auto.
-bool PotentialIsOpen();
+PotentialKind PotentialFromFlag();
 
 // True if a flag of Chebyshev features alone is given: --rad_cutoff and so on, or --fingerprints.
 bool ChebyshevFlagsGiven();

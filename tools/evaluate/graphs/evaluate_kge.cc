@@ -17,6 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "lib/base/enum_names.h"
 #include "lib/base/progress.h"
 #include "lib/base/status_macros.h"
 #include "lib/calibration/calibration.h"
@@ -44,6 +45,7 @@
 #include "lib/tensorfile/tensor_reader.h"
 #include "tools/common/flags/text_triples.h"
 #include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/flag_choice.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/evaluate/common_flags.h"
@@ -107,10 +109,14 @@ absl::StatusOr<std::vector<int64_t>> HitsFromFlag() {
   return hits_at;
 }
 
+enum class KnownAnswers { kKeep, kDrop };
+constexpr absl::string_view kKnownWords[] = {"keep", "drop"};
+constexpr EnumNames<KnownAnswers> kKnownNames("answers that are known cannot be", kKnownWords);
+
+absl::StatusOr<KnownAnswers> KnownFromFlag() { return ParseFlagChoice("known", FLAGS_known, kKnownNames); }
+
 absl::Status CheckFlags(const EvaluateShard& shard) {
-  if (FLAGS_known != "keep" && FLAGS_known != "drop") {
-    return absl::InvalidArgumentError(absl::StrCat("--known=", FLAGS_known, ": expected keep or drop"));
-  }
+  RETURN_IF_ERROR(KnownFromFlag().status());
   if (FLAGS_top_k < 1) return absl::InvalidArgumentError(absl::StrCat("--top_k=", FLAGS_top_k, ": expected 1 or more"));
   if (!(FLAGS_min_mrr >= 0 && FLAGS_min_mrr <= 1)) {
     return absl::InvalidArgumentError(absl::StrCat("--min_mrr=", FLAGS_min_mrr, ": expected a number from 0 to 1"));
@@ -209,7 +215,8 @@ absl::Status Predict(const KgeModels& models, const std::optional<ModelCalibrati
   ASSIGN_OR_RETURN(const std::vector<LinkQuery> queries, ReadLinkQueries(FLAGS_queries, graph));
   LinkPredictionOptions options;
   options.top_k = FLAGS_top_k;
-  options.keep_known = FLAGS_known == "keep";
+  ASSIGN_OR_RETURN(const KnownAnswers known, KnownFromFlag());
+  options.keep_known = known == KnownAnswers::kKeep;
   const KgeLoss loss = model.shape.options.loss;
   options.softmax = loss == KgeLoss::kOneVsAll || loss == KgeLoss::kKvsAll;
   options.num_threads = ThreadsFromFlags();

@@ -22,7 +22,6 @@ DECLARE_string(test);
 DECLARE_string(model);
 DECLARE_string(output);
 DECLARE_string(stratify_by);
-DECLARE_string(precondition);
 DECLARE_uint64(seed);
 DECLARE_int32(num_processes);
 DECLARE_bool(progress);
@@ -164,8 +163,6 @@ absl::Status RefuseScoreFlags(const std::string& why) {
       *new Names{"judge", "plan_subsets", "kept", "stratify_by", "retrain", "seeds", "num_processes"};
   return RefuseOthers(why, {&DataFlags(), &TestFlags(), &judge});
 }
-
-bool AsksForCurvature() { return FLAGS_precondition == "gauss-newton"; }
 
 absl::StatusOr<JudgeFlags> JudgeFlagsFromFlags() {
   JudgeFlags flags;

@@ -55,9 +55,6 @@ std::vector<std::string> GivenScoreFlags();
 // INVALID_ARGUMENT for the first flag given that says how scores are computed. `why`: "with --lds".
 absl::Status RefuseScoreFlags(const std::string& why);
 
-// True with --precondition=gauss-newton.
-bool AsksForCurvature();
-
 }  // namespace rutile
 
 #endif  // RUTILE_TOOLS_TRACIN_JUDGE_JUDGE_FLAGS_H_

@@ -22,6 +22,7 @@
 #include "tools/tracin/judge/subset_flags.h"
 #include "tools/tracin/judge/subset_models.h"
 #include "tools/tracin/judge/training_queue.h"
+#include "tools/tracin/tracin_flags.h"
 
 namespace rutile {
 namespace {
@@ -120,7 +121,9 @@ absl::StatusOr<std::vector<std::string>> SubsetRuns::InfluenceFiles(const ToolRu
   std::vector<std::string> checkpoints = CheckpointsForInfluence(of_run);
   // Curvature is that of the minimum, where the run has come nearest at its end; of graphs, whose curvature is in
   // blocks, the mean over checkpoints is better (docs/influence.md).
-  if (AsksForCurvature() && judged.examples() == kStructureExamples && FileExists(of_run.checkpoint())) {
+  ASSIGN_OR_RETURN(const Precondition precondition, PreconditionFromFlag());
+  if (precondition == Precondition::kGaussNewton && judged.examples() == kStructureExamples &&
+      FileExists(of_run.checkpoint())) {
     checkpoints = {of_run.checkpoint()};
   }
   if (checkpoints.empty()) {

@@ -9,11 +9,25 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/enum_names.h"
 #include "lib/base/status_macros.h"
 #include "lib/structure/element.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
+
+namespace rutile {
+namespace {
+
+// What becomes of structures of one isolated atom.
+enum class Treatment { kAuto, kLearn, kIgnore };
+constexpr absl::string_view kTreatmentWords[] = {"auto", "learn", "ignore"};
+constexpr EnumNames<Treatment> kTreatmentNames("isolated atoms cannot be treated by", kTreatmentWords);
+
+}  // namespace
+}  // namespace rutile
+
+using rutile::kTreatmentNames;
 
 DEFINE_string(
     isolated_atoms, "auto",
@@ -21,9 +35,8 @@ DEFINE_string(
     "config type is IsolatedAtom or no neighbor is within the cutoff. With auto their energies are the atomic "
     "energies, unless others are given, and they are left out; ignore leaves them out; learn takes them for "
     "examples like all others.");
-DEFINE_validator(isolated_atoms, [](const char*, const std::string& value) {
-  return value == "auto" || value == "learn" || value == "ignore";
-});
+DEFINE_validator(isolated_atoms,
+                 [](const char*, const std::string& value) { return kTreatmentNames.Parse(value).ok(); });
 
 namespace rutile {
 namespace {
@@ -110,15 +123,16 @@ absl::StatusOr<IsolatedAtoms> IsolatedAtomsFromFlags(const AtomicData& data, con
         absl::StrCat("--isolated_atoms=", FLAGS_isolated_atoms, " has no effect: of ", data.num_structures(),
                      " structures, none is an isolated atom beside larger structures; leave out the flag"));
   }
-  if (FLAGS_isolated_atoms == "learn") return IsolatedAtoms();
+  ASSIGN_OR_RETURN(const Treatment treatment, kTreatmentNames.Parse(FLAGS_isolated_atoms));
+  if (treatment == Treatment::kLearn) return IsolatedAtoms();
   const std::string left_out = absl::StrCat(count, count == 1 ? " structure is an isolated atom and is left out"
                                                               : " structures are isolated atoms and are left out");
-  if (FLAGS_isolated_atoms == "auto") {
+  if (treatment == Treatment::kAuto) {
     ChooseAtomicEnergies(data, AtomsOf(data, isolated, held_out), left_out, atomic_energies);
   } else {
     PrintMessage(left_out);
   }
-  return IsolatedAtoms{std::move(isolated), FLAGS_isolated_atoms};
+  return IsolatedAtoms{std::move(isolated), std::string(kTreatmentNames.Name(treatment))};
 }
 
 }  // namespace rutile

@@ -56,7 +56,8 @@ void SetOpenScheduleConstant(TrainerOptions* options) {
 PotentialChoice PotentialChoiceFromFlags(Preset preset, const LossOptions& loss, bool on_gpu,
                                          const std::optional<Potential>& model,
                                          const std::optional<CheckpointSummary>& resumed) {
-  if (!PotentialIsOpen() || preset == Preset::kAenet || ChebyshevFlagsGiven()) return PotentialChoice::kByFlags;
+  if (PotentialFromFlag() != PotentialKind::kAuto || preset == Preset::kAenet || ChebyshevFlagsGiven())
+    return PotentialChoice::kByFlags;
   if (resumed.has_value()) return WasManyBody(*resumed) ? PotentialChoice::kManyBody : PotentialChoice::kByFlags;
   if (model.has_value()) {
     return model->descriptor.is_chebyshev() ? PotentialChoice::kByFlags : PotentialChoice::kManyBody;
@@ -70,7 +71,7 @@ PotentialChoice PotentialChoiceFromFlags(Preset preset, const LossOptions& loss,
 }
 
 std::string WhyChebyshev(Preset preset, bool on_gpu, bool from_structures, int num_species) {
-  if (!PotentialIsOpen() || preset == Preset::kAenet || ChebyshevFlagsGiven()) return "";
+  if (PotentialFromFlag() != PotentialKind::kAuto || preset == Preset::kAenet || ChebyshevFlagsGiven()) return "";
   std::string why;
   if (!from_structures) {
     why = "the inputs are features or neighbors; from structures";
