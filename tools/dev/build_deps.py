@@ -11,10 +11,11 @@ check takes a second. It prints "BUILD:line: what is wrong" and exits 1 if
   no test includes a header of a library of lib/ with sources;
   a program that must start fast (WITHOUT_LIBTORCH) reaches LibTorch through deps;
   nvcc reads a header that its cuda_library does not name, so that a change of the header would not compile it again;
+  a list of a BUILD file has a line for each name though all fit one line;
   packages include each other in a circle, or one that they may not see (SEAM);
   the table of layers in docs/architecture.md lacks a package of lib/, or says another layer.
 
---fix     writes the deps instead of complaining about them.
+--fix     writes the deps and the lists instead of complaining about them.
 --layers  prints the layers of packages that follow from deps: a package stands above all that it uses.
 
 A dependency that is needed for linking alone gets the comment "# keep" behind it in the BUILD file.
@@ -47,6 +48,9 @@ LIBRARIES = ["cc_library", "package_library", "cuda_library"]
 RULES = TESTS + LIBRARIES + ["cc_binary", "cc_benchmarks"]
 # What package_library leaves out by name (defs.bzl).
 OF_OTHER_TARGETS = ["**/*_test.cc", "**/*_testing.cc", "**/*_testing.h", "**/*_fuzz.cc", "**/*_main.cc", "**/*_benchmark.cc"]
+WIDTH = 120
+# A list of texts alone, with one in a line: "    deps = [" and so on.
+TALL_LIST = re.compile(r'^( +\w+ = \[)\n((?: +"[^"\n]*",\n)+) +(\],\n)', re.M)
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 
 
@@ -210,6 +214,27 @@ def write_deps(target, wanted):
         file.write(text)
 
 
+def in_one_line(match):
+    """A list of a BUILD file as it is to be: in one line where it fits, else as it is."""
+    items = ", ".join(line.strip().rstrip(",") for line in match.group(2).splitlines())
+    line = match.group(1) + items + match.group(3)
+    return line if len(line) <= WIDTH + 1 else match.group(0)
+
+
+def fold_lists(package, fix):
+    """Writes short lists in one line, or returns what is wrong with them."""
+    path = os.path.join(package, "BUILD")
+    text = read(path)
+    folded = TALL_LIST.sub(in_one_line, text)
+    if fix and folded != text:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(folded)
+    if fix:
+        return []
+    tall = [match for match in TALL_LIST.finditer(text) if in_one_line(match) != match.group(0)]
+    return ["%s:%d: the list fits one line (--fix)" % (path, text.count("\n", 0, match.start()) + 1) for match in tall]
+
+
 def check_cuda_headers(target, packages):
     named = files_of(target.cuda_headers, target.package, packages)
     seen, rest = set(), list(target.cuda_srcs)
@@ -300,11 +325,12 @@ def main():
             owners[file].append(target)
     for target in targets:
         find_needed(target, owners)
+    fix = "--fix" in sys.argv[1:]
     # What a test may leave out depends on the deps of libraries, which are therefore mended first.
     by_label = {target.label: target for target in targets}
     for target in sorted(targets, key=lambda t: t.rule in TESTS):
         wanted = wanted_deps(target, by_label)
-        if "--fix" in sys.argv[1:] and wanted | target.keep != target.deps:
+        if fix and wanted | target.keep != target.deps:
             write_deps(target, wanted)
             target.deps = wanted | target.keep
         else:
@@ -315,6 +341,8 @@ def main():
     check_without_libtorch(targets)
     rows, circle = layers(targets)
     problems = ["%s:1: is in no target of its package's BUILD file" % f for f in tracked if f.endswith((".h", ".cc")) and not owners[f]]
+    for package in packages:
+        problems += fold_lists(package, fix)
     for file in tracked:
         homes = [o.label for o in owners[file] if o.is_library]
         if len(homes) > 1 and file.endswith(".cc"):
