@@ -15,7 +15,7 @@ except ImportError as missing:
     print("skipped: %s (apt-get install python3-ase python3-numpy)" % missing)
     sys.exit(0)
 
-from python_testing import MODEL, TEMPORARY, evaluate, read_frames, write_fp64
+from python_testing import MODEL, TEMPORARY, VECTORS, evaluate, read_frames, write_fp64
 from rutile.ase import RutileCalculator
 
 FRAMES = read_frames(3)
@@ -53,10 +53,12 @@ class AseTest(unittest.TestCase):
         self.assertEqual(atoms.get_stresses().shape, (len(atoms), 6))
 
     def test_numerical_derivatives_agree(self):
-        calculator = RutileCalculator(self.fp64)
-        atoms = structure(0, calculator)
-        numpy.testing.assert_allclose(calculator.calculate_numerical_forces(atoms, d=1e-4), atoms.get_forces(), rtol=0, atol=1e-5)
-        numpy.testing.assert_allclose(calculator.calculate_numerical_stress(atoms, d=1e-5), atoms.get_stress(), rtol=0, atol=1e-6)
+        for model in (self.fp64, write_fp64(os.path.join(TEMPORARY, "vectors.safetensors"), model=VECTORS)):
+            calculator = RutileCalculator(model)
+            atoms = structure(0, calculator)
+            forces, stress = atoms.get_forces(), atoms.get_stress()
+            numpy.testing.assert_allclose(calculator.calculate_numerical_forces(atoms, d=1e-4), forces, rtol=0, atol=1e-5)
+            numpy.testing.assert_allclose(calculator.calculate_numerical_stress(atoms, d=1e-5), stress, rtol=0, atol=1e-6)
 
     def drift(self, path, step, count):
         """Deviation and drift of the total energy in eV per atom: its root mean square about a line, and the line's rise."""

@@ -10,7 +10,7 @@ import unittest
 
 import rutile
 from rutile import Potential
-from python_testing import MODEL, TEMPORARY, evaluate, read_frames, write_fp64
+from python_testing import MODEL, TEMPORARY, VECTORS, evaluate, read_frames, write_fp64
 
 FRAMES = read_frames(3)
 
@@ -54,6 +54,10 @@ class PotentialTest(unittest.TestCase):
         self.compare([one, two], 1e-12)
         # The arithmetic is the same in fp32, too.
         self.compare([MODEL], 1e-12)
+        self.compare([VECTORS], 1e-12)
+        one, two = [write_fp64(os.path.join(TEMPORARY, "vectors-%g.safetensors" % f), f, VECTORS) for f in (1, 1.02)]
+        self.compare([one], 1e-12)
+        self.compare([one, two], 1e-12)
 
     def test_says_what_the_model_is(self):
         potential = Potential(MODEL)
@@ -65,7 +69,10 @@ class PotentialTest(unittest.TestCase):
         self.assertEqual(rutile.__version__, rutile.version())
 
     def test_forces_and_stress_are_finite_differences(self):
-        potential = Potential(write_fp64(os.path.join(TEMPORARY, "fd.safetensors")))
+        for model in (MODEL, VECTORS):
+            self.check_finite_differences(Potential(write_fp64(os.path.join(TEMPORARY, "fd.safetensors"), model=model)))
+
+    def check_finite_differences(self, potential):
         symbols, positions, cell = FRAMES[0]
         result = potential.compute(symbols, positions, cell)
         step = 1e-5

@@ -9,6 +9,7 @@ import sys
 from rutile import read_tensors
 
 MODEL = "testdata/md/tio2.safetensors"
+VECTORS = "testdata/md/tio2-vectors.safetensors"  # two layers, with messages that are vectors
 DATA = "data/tio2-pbe/tio2-pbe.extxyz"
 EVALUATE = sys.argv[1] if len(sys.argv) > 1 else ""
 TEMPORARY = os.environ["TEST_TMPDIR"]

@@ -10,7 +10,7 @@ import sys
 import unittest
 
 import lammps_testing
-from lammps_testing import BOX, CORNER, ONE_CELL, Lammps, check_derivatives, compare, drift, fails, start
+from lammps_testing import CORNER, MOTION, ONE_CELL, Lammps, check_derivatives, compare, drift, fails, start
 
 if shutil.which("lmp") is None or shutil.which("mpirun") is None:
     lammps_testing.skip("LAMMPS is not installed (apt-get install lammps openmpi-bin)")
@@ -20,6 +20,9 @@ from python_testing import MODEL, TEMPORARY, write_fp64
 RUTILE_KIM = os.path.abspath(sys.argv[1])
 MANY_BODY = "testdata/md/tio2-many-body.safetensors"
 TWO_LAYERS = "testdata/md/tio2-two-layers.safetensors"
+VECTORS = "testdata/md/tio2-vectors.safetensors"
+# Of mace-torch, with weights that nothing was fitted to: O and H stand at the places of Ti and O.
+MACE = {"MaceOneLayer": "testdata/mace/one-layer.safetensors", "MaceTwoLayers": "testdata/mace/two-layers.safetensors"}
 LAMMPS = Lammps("lmp", "mpirun", KIM_API_PORTABLE_MODELS_DIR=TEMPORARY)
 
 
@@ -38,8 +41,9 @@ class KimTest(unittest.TestCase):
     def setUpClass(cls):
         cls.models = {"Chebyshev": write_fp64(os.path.join(TEMPORARY, "fp64.safetensors")),
                       "ManyBody": write_fp64(os.path.join(TEMPORARY, "many.safetensors"), model=MANY_BODY),
-                      "TwoLayers": write_fp64(os.path.join(TEMPORARY, "two.safetensors"), model=TWO_LAYERS)}  # yapf: disable
-        for name, path in cls.models.items():
+                      "TwoLayers": write_fp64(os.path.join(TEMPORARY, "two.safetensors"), model=TWO_LAYERS),
+                      "Vectors": write_fp64(os.path.join(TEMPORARY, "vectors.safetensors"), model=VECTORS)}  # yapf: disable
+        for name, path in {**cls.models, **MACE}.items():
             make(name, path)
         make("Single", MODEL)
 
@@ -51,6 +55,17 @@ class KimTest(unittest.TestCase):
                 compare(self, LAMMPS, portable(name), model, processes, box=ONE_CELL)
             compare(self, LAMMPS, portable(name), model, 2, boundary="p p s")
             compare(self, LAMMPS, portable(name), model, 2, box=CORNER, boundary="f f f")
+            compare(self, LAMMPS, portable(name), model, 2, run=MOTION)
+
+    def test_models_of_mace(self):
+        for name, model in MACE.items():
+            for processes in (1, 4):
+                compare(self, LAMMPS, portable(name, "O H"), model, processes, symbols=("O", "H"))
+            compare(self, LAMMPS, portable(name, "H O"), model, 2, box=ONE_CELL, symbols=("H", "O"))
+            compare(self, LAMMPS, portable(name, "O H"), model, 2, box=CORNER, boundary="f f f", symbols=("O", "H"))
+            check_derivatives(self, LAMMPS, portable(name, "O H"))
+        make("MaceCommittee", *MACE.values())
+        compare(self, LAMMPS, portable("MaceCommittee", "O H"), list(MACE.values()), 2, symbols=("O", "H"))
 
     def test_committee_and_other_order_of_elements(self):
         other = write_fp64(os.path.join(TEMPORARY, "other.safetensors"), factor=1.01)
@@ -63,7 +78,7 @@ class KimTest(unittest.TestCase):
 
     def test_dynamics_keep_the_energy(self):
         # Verlet's error is of second order if forces are the gradient of the energy: a quarter at half the step.
-        for name, steps in (("ManyBody", 200), ("TwoLayers", 80)):
+        for name, steps in (("ManyBody", 200), ("TwoLayers", 80), ("Vectors", 80)):
             coarse = drift(self, LAMMPS, portable(name), 1, 0.001, steps)
             fine = drift(self, LAMMPS, portable(name), 1, 0.0005, 2 * steps)
             self.assertLess(abs(fine[1] / coarse[1] - 0.25), 0.05)

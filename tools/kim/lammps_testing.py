@@ -40,6 +40,8 @@ dump 1 all custom 1 dump.out type x y z fx fy fz
 dump_modify 1 sort id format float %.16g
 """
 BOX = "region box block 0 3 0 3 0 4\ncreate_box 2 box\ncreate_atoms 2 box basis 1 1 basis 2 1"
+# Dynamics hot enough for atoms to leave the part of the box of their process, and for lists that some steps have aged.
+MOTION = "velocity all create 1000 12345 loop geom\ntimestep 0.001\nthermo 25\nfix 1 all nve\nrun 25\n"
 # Six atoms in a cell that is thinner than the cutoff of 5 Å, tilted.
 ONE_CELL = BOX.replace("block 0 3 0 3 0 4", "prism 0 1 0 1 0 1 0.2 -0.15 0.1")
 # Atoms at one end of the box: of two processes along x, one has none.
@@ -95,6 +97,7 @@ def read_dump(directory):
     """Types, positions, forces and cell of the last frame."""
     with open(os.path.join(directory, "dump.out"), encoding="utf-8") as file:
         lines = file.read().splitlines()
+    del lines[:max(k for k, line in enumerate(lines) if line == "ITEM: TIMESTEP")]
     n, bounds = int(lines[3]), [[float(x) for x in line.split()] for line in lines[5:8]]
     xy, xz, yz = [b[2] for b in bounds] if len(bounds[0]) == 3 else (0.0, 0.0, 0.0)
     low_x, high_x = bounds[0][0] - min(0, xy, xz, xy + xz), bounds[0][1] - max(0, xy, xz, xy + xz)
@@ -105,9 +108,9 @@ def read_dump(directory):
     return [int(r[0]) for r in rows], [number(r, 1) for r in rows], [number(r, 4) for r in rows], cell
 
 
-def compare(test, lammps, potential, model, processes=1, box=BOX, boundary="p p p", symbols=("Ti", "O")):
-    """Expects a run of no steps to give what Potential.compute gives for the dumped positions. symbols: of types."""
-    directory, status, said, rows = lammps.run(start(potential, box, boundary) + DUMP + "run 0\n", processes)
+def compare(test, lammps, potential, model, processes=1, box=BOX, boundary="p p p", symbols=("Ti", "O"), run="run 0\n"):
+    """Expects the last step of a run to give what Potential.compute gives for the dumped positions. symbols: of types."""
+    directory, status, said, rows = lammps.run(start(potential, box, boundary) + DUMP + run, processes)
     test.assertEqual(status, 0, said)
     types, positions, forces, cell = read_dump(directory)
     expected = Potential(model).compute([symbols[t - 1] for t in types], positions, cell, [b == "p" for b in boundary.split()])
@@ -120,7 +123,7 @@ def compare(test, lammps, potential, model, processes=1, box=BOX, boundary="p p 
     virial = 0.0
     for k, (a, b) in enumerate(VOIGT):
         virial = max(virial, abs(rows[-1][VIRIAL + k] / BAR - expected["virial"][a][b]))
-        if boundary == "p p p":
+        if boundary == "p p p" and run == "run 0\n":  # the pressure of atoms in motion has their momentum, too
             virial = max(virial, abs(rows[-1][PRESSURE + k] / BAR * volume + expected["virial"][a][b]))
     test.assertLess(virial, 1e-10 * max(1, max(abs(x) for row in expected["virial"] for x in row)))
     print("%d atoms, %d processes: energy to %.1e, forces to %.1e eV/Å, virial to %.1e eV" %

@@ -22,6 +22,13 @@ cmp aenet/O.nn Aenet/model-2.safetensors || fail "another network"
 # Potentials of two layers, which used to be refused.
 succeeds "$kim" --name=Layers "$(dirname "$model")/tio2-two-layers.safetensors"
 expect_line 'kim interactions Ti O' stdout
+succeeds "$kim" --name=Vectors "$(dirname "$model")/tio2-vectors.safetensors"
+expect_line 'kim interactions Ti O' stdout
+# Models of mace-torch, which make no committee with models of train.
+mace=$(dirname "$model")/../mace/two-layers.safetensors
+succeeds "$kim" --name=Mace "$mace"
+expect_line 'kim interactions H O' stdout
+makes_nothing Both 'one kind' "$kim" --name=Both "$model" "$mace"
 makes_nothing Half 'none of O' "$kim" --name=Half aenet/Ti.nn
 
 refuses 'One exists.*--overwrite' "$kim" --name=One "$model"

@@ -9,13 +9,15 @@ import sys
 import unittest
 
 import lammps_testing as lammps_test
-from lammps_testing import BOX, CORNER, DUMP, ONE_CELL, Lammps, check_derivatives, compare, drift, fails, start
+from lammps_testing import BOX, CORNER, DUMP, MOTION, ONE_CELL, Lammps, check_derivatives, compare, drift, fails, start
 from python_testing import MODEL, TEMPORARY, write_fp64
 from rutile import Potential
 
 MPIRUN, LMP, PLUGIN = sys.argv[2:5]
 MANY_BODY = "testdata/md/tio2-many-body.safetensors"
 TWO_LAYERS = "testdata/md/tio2-two-layers.safetensors"
+VECTORS = "testdata/md/tio2-vectors.safetensors"
+MACE = ["testdata/mace/one-layer.safetensors", "testdata/mace/two-layers.safetensors"]
 LAMMPS = Lammps(LMP, MPIRUN)
 
 
@@ -32,27 +34,42 @@ class PluginTest(unittest.TestCase):
         cls.other = write_fp64(os.path.join(TEMPORARY, "other.safetensors"), factor=1.01)
         cls.many = write_fp64(os.path.join(TEMPORARY, "many.safetensors"), model=MANY_BODY)
         cls.two = write_fp64(os.path.join(TEMPORARY, "two.safetensors"), model=TWO_LAYERS)
+        cls.vectors = write_fp64(os.path.join(TEMPORARY, "vectors.safetensors"), model=VECTORS)
         cls.other_two = write_fp64(os.path.join(TEMPORARY, "other-two.safetensors"), factor=1.01, model=TWO_LAYERS)
 
     def test_equals_compute(self):
-        for model in (self.model, self.many, self.two):
+        for model in (self.model, self.many, self.two, self.vectors):
             potential = pair(model + " Ti O")
             for processes in (1, 2, 4):
                 compare(self, LAMMPS, potential, model, processes)
                 compare(self, LAMMPS, potential, model, processes, box=ONE_CELL)
             compare(self, LAMMPS, potential, model, 2, boundary="p p s")
             compare(self, LAMMPS, potential, model, 2, box=CORNER, boundary="f f f")
+            compare(self, LAMMPS, potential, model, 4, run=MOTION)
+
+    # O and H of models with weights that nothing was fitted to stand at the places of Ti and O.
+    def test_models_of_mace(self):
+        models = [os.path.abspath(model) for model in MACE]
+        for model in models:
+            potential = pair(model + " O H")
+            for processes in (1, 4):
+                compare(self, LAMMPS, potential, model, processes, symbols=("O", "H"))
+                compare(self, LAMMPS, potential, model, processes, box=ONE_CELL, symbols=("O", "H"))
+            compare(self, LAMMPS, potential, model, 2, box=CORNER, boundary="f f f", symbols=("O", "H"))
+            check_derivatives(self, LAMMPS, potential)
+        compare(self, LAMMPS, pair(" ".join(models) + " O H", "committee yes"), models, 2, symbols=("O", "H"))
+        fails(self, LAMMPS, start(pair(models[1] + " O H", "precision fp32")), ["precision 32", "MACE"])
 
     def test_elements_in_another_order(self):
         box = BOX.replace("basis 1 1 basis 2 1", "basis 1 2 basis 2 2").replace("create_atoms 2", "create_atoms 1")
         compare(self, LAMMPS, pair(self.model + " O Ti"), self.model, 2, box=box, symbols=("O", "Ti"))
 
     def test_derivatives(self):
-        for model in (self.model, self.many, self.two):
+        for model in (self.model, self.many, self.two, self.vectors):
             check_derivatives(self, LAMMPS, pair(model + " Ti O"))
 
     def test_dynamics_keep_the_energy(self):
-        for model, steps in ((self.model, 400), (self.many, 400), (self.two, 80)):
+        for model, steps in ((self.model, 400), (self.many, 400), (self.two, 80), (self.vectors, 80)):
             coarse = drift(self, LAMMPS, pair(model + " Ti O"), 2, 0.001, steps)
             fine = drift(self, LAMMPS, pair(model + " Ti O"), 2, 0.0005, 2 * steps)
             self.assertLess(abs(fine[0]), 1e-5)
@@ -62,7 +79,7 @@ class PluginTest(unittest.TestCase):
 
     # Ti and O as before, and two atoms of argon far from them, whose style is another one.
     def test_hybrid_and_null(self):
-        for model in (self.model, self.two):
+        for model in (self.model, self.two, self.vectors):
             self.check_hybrid(model)
 
     def check_hybrid(self, model):
@@ -89,6 +106,7 @@ class PluginTest(unittest.TestCase):
     def test_committee(self):
         self.check_committee([self.model, self.other])
         self.check_committee([self.two, self.other_two])
+        self.check_committee([self.vectors, self.other_two])
         # One of two layers beside one of one, whose descriptors are the same.
         one_layer = write_fp64(os.path.join(TEMPORARY, "beside.safetensors"), model=MANY_BODY)
         self.check_committee([one_layer, self.two])
