@@ -1,5 +1,6 @@
 #include "lib/mace/mace_evaluator.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -252,6 +253,39 @@ TEST(MaceEvaluatorTest, EnergiesAndForcesAreContinuousAtTheCutoff) {
   const Result outside = Evaluate(model, {{1, 0, 0}, {0, 0, 0, 0, 0, 1.1, 3.0001, 0, 0}});
   EXPECT_NEAR(inside.energy, outside.energy, 1e-8);
   for (size_t c = 0; c < inside.force.size(); ++c) EXPECT_NEAR(inside.force[c], outside.force[c], 1e-3);
+}
+
+// Splines change energies and forces by little, and forces stay the gradient of the energy, also where one of the pairs
+// is nearer than the first knot.
+TEST(MaceEvaluatorTest, SplinesOfRadialFunctions) {
+  for (const MaceTestShape& shape : Shapes()) {
+    MaceModel model = RandomMace(shape, 1);
+    const Result exact = Evaluate(std::make_shared<const MaceModel>(model), GoldenAtoms());
+    double scale = 1;
+    for (const double f : exact.force) scale = std::max(scale, std::abs(f));
+    for (const auto& [knots, bound] : {std::pair(300, 1e-8), std::pair(12, 10.0)}) {
+      model.radial_splines = knots;
+      const auto splined = std::make_shared<const MaceModel>(model);
+      Atoms atoms = GoldenAtoms();
+      Result result = Evaluate(splined, atoms);
+      EXPECT_NEAR(result.energy, exact.energy, bound * scale);
+      if (knots == 12) {
+        EXPECT_NE(result.energy, exact.energy);
+      }
+      for (size_t c = 0; c < result.force.size(); ++c) EXPECT_NEAR(result.force[c], exact.force[c], bound * scale) << c;
+      for (const bool near : {false, true}) {
+        if (near) atoms.position[3] = 0.15, atoms.position[5] = 0;
+        result = Evaluate(splined, atoms);
+        for (const int c : {0, 3, 13}) {
+          Atoms low = atoms, high = atoms;
+          low.position[c] -= 1e-5;
+          high.position[c] += 1e-5;
+          const double slope = (Evaluate(splined, high).energy - Evaluate(splined, low).energy) / 2e-5;
+          EXPECT_NEAR(result.force[c], -slope, 1e-5 * std::max(scale, std::abs(slope))) << knots << " knots, " << c;
+        }
+      }
+    }
+  }
 }
 
 // Results do not depend on what an evaluator computed before.

@@ -7,10 +7,13 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "lib/base/all_finite.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/mace/radial_splines.h"
 #include "lib/tensorfile/tensor_header.h"
 #include "lib/tensorfile/tensor_writer.h"
 
@@ -18,6 +21,7 @@ namespace rutile {
 namespace {
 
 constexpr char kKind[] = "mace/1";
+constexpr char kSplines[] = "radial_splines", kSplineError[] = "radial_spline_error";
 
 std::string LayerName(int layer, absl::string_view what) { return absl::StrCat("layer", layer + 1, ".", what); }
 
@@ -125,6 +129,22 @@ absl::StatusOr<MaceLayer> DecodeLayer(const Tensors& tensors, const MaceModel& m
   return absl::InvalidArgumentError(absl::StrCat("tensor \"", hidden, "\" has no columns"));
 }
 
+absl::Status DecodeSplines(const TensorFile& file, MaceModel* model) {
+  const auto found = file.metadata.find(kSplines);
+  if (found == file.metadata.end()) return absl::OkStatus();
+  int knots = 0;
+  if (!absl::SimpleAtoi(found->second, &knots) || knots < 2 || knots > MaceModel::kMostKnots) {
+    return absl::InvalidArgumentError(absl::StrCat("metadata \"", kSplines, "\" is \"", found->second,
+                                                   "\", expected a number of knots from 2 to ", MaceModel::kMostKnots));
+  }
+  if (model->neighborhood.cutoff <= RadialSplines::kFirstKnot) {
+    return absl::InvalidArgumentError(absl::StrCat("has splines and a cutoff of ", model->neighborhood.cutoff,
+                                                   " Å, expected more than ", RadialSplines::kFirstKnot, " Å"));
+  }
+  model->radial_splines = knots;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<MaceModel> Decode(const TensorFile& file) {
   MaceModel model;
   ASSIGN_OR_RETURN(model.neighborhood, MomentOptions::FromJson(file.metadata.at("descriptor")));
@@ -155,6 +175,7 @@ absl::StatusOr<MaceModel> Decode(const TensorFile& file) {
     model.layers.push_back(std::move(layer));
   }
   RETURN_IF_ERROR(tensors.CheckAllUsed());
+  RETURN_IF_ERROR(DecodeSplines(file, &model));
   return model;
 }
 
@@ -196,6 +217,11 @@ const Schema& MaceSchema() {
       {
           {"descriptor", true, "JSON, as that of moments: species, cutoff, radial_functions, max_l, envelope"},
           {"units", false, "Å, eV"},
+          {kSplines, false,
+           "number of knots of the splines as which R is computed, in place of the MLP (evaluate --splines_output)"},
+          {kSplineError, false,
+           "the largest difference of these splines from the MLP, relative to its largest value, and the same of "
+           "slopes"},
       }};
   return schema;
 }
@@ -246,6 +272,13 @@ absl::Status WriteMace(absl::string_view path, const MaceModel& model, const Met
   }
   Metadata metadata = own;
   metadata["kind"] = kKind;
+  metadata.erase(kSplines);
+  metadata.erase(kSplineError);
+  if (model.radial_splines > 0) {
+    const SplineError error = MeasureSplines(model, model.radial_splines);
+    metadata[kSplines] = absl::StrCat(model.radial_splines);
+    metadata[kSplineError] = absl::StrFormat("%.2g, %.2g", error.value, error.slope);
+  }
   metadata["descriptor"] = model.neighborhood.ToJson();
   metadata["units"] = "length Å, energy eV";
   return WriteTensorFile(path, metadata, tensors);

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/mace/mace_testing.h"
+#include "lib/mace/radial_splines.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/tensorfile/tensor_writer.h"
 #include "lib/testing/error_names.h"
@@ -91,6 +93,28 @@ TEST(MaceFileTest, TheNeighborhoodMustBeOneThatCanBeComputed) {
   EXPECT_THAT(DecodeMace(file).status(), ErrorNames(absl::StatusCode::kInvalidArgument, {Path()}));
   file.metadata["kind"] = "mace/2";
   EXPECT_THAT(DecodeMace(file).status(), ErrorNames(absl::StatusCode::kInvalidArgument, {Path(), "mace/2", "newer"}));
+}
+
+TEST(MaceFileTest, SplinesAreRecordedWithTheirError) {
+  MaceModel model = RandomMace({}, 1);
+  model.radial_splines = 60;
+  TensorFile file = Written(model);
+  EXPECT_EQ(DecodeMace(file).value()->radial_splines, 60);
+  EXPECT_EQ(file.metadata.at("radial_splines"), "60");
+  const SplineError error = MeasureSplines(model, 60);
+  EXPECT_GT(error.value, 0);
+  EXPECT_EQ(file.metadata.at("radial_spline_error"), absl::StrFormat("%.2g, %.2g", error.value, error.slope));
+  // Metadata of the file that a model came from says nothing about the one that is written.
+  model.radial_splines = 0;
+  ASSERT_TRUE(WriteMace(Path(), model, file.metadata).ok());
+  const TensorFile without = ReadTensorFile(Path()).value();
+  EXPECT_EQ(without.metadata.count("radial_splines") + without.metadata.count("radial_spline_error"), 0);
+  EXPECT_EQ(DecodeMace(without).value()->radial_splines, 0);
+  for (const std::string text : {"1", "x", "10001", "-5", ""}) {
+    file.metadata["radial_splines"] = text;
+    EXPECT_THAT(DecodeMace(file).status(), ErrorNames(absl::StatusCode::kInvalidArgument,
+                                                      {Path(), "radial_splines", "\"" + text + "\"", "2 to 10000"}));
+  }
 }
 
 }  // namespace

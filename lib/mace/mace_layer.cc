@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "lib/base/logging.h"
 #include "lib/base/round_up.h"
@@ -58,6 +59,10 @@ MaceLayerSums::MaceLayerSums(const MaceModel& model, int t)
       product_(ByProduct(model, layer_.product, stride_)),
       linear_(Padded(layer_.linear, model.channels, model.channels, stride_, stride_)) {
   const int64_t k = model.channels;
+  if (model.radial_splines > 0) {
+    splines_ = std::make_unique<const RadialSplines>(&radial_, (model.neighborhood.max_l + 1) * stride_,
+                                                     model.neighborhood.cutoff, model.radial_splines);
+  }
   if (!layer_.skip.empty())
     skip_ = t == 0 ? Padded(layer_.skip, 1, k, 1, stride_) : Padded(layer_.skip, k, k, stride_, stride_);
   if (!layer_.readout.empty()) {
@@ -151,6 +156,11 @@ void MaceLayerSums::Readout(double* energy) {
   MultiplyDense<double>({x_slope, rows_, nodes_, nodes_}, matrix.Transposed(), false, slope, stride_);
 }
 
+void MaceLayerSums::Radial(const double* distance, int64_t n, double* value, double* slope) {
+  if (splines_ != nullptr) return splines_->Compute(distance, n, value, slope);
+  radial_.Compute(distance, n, value, slope);
+}
+
 void MaceLayerSums::Forward(int64_t rows, const uint8_t* species, const MacePairs& pairs, const double* u,
                             const double* before, double* h, double* energy) {
   Sort(rows, species);
@@ -164,7 +174,7 @@ void MaceLayerSums::Forward(int64_t rows, const uint8_t* species, const MacePair
     const int64_t first = pairs.offset[begin], count = pairs.offset[end] - first;
     if (count == 0) return;
     double* const radial = radial_value_.Take(count * functions);
-    radial_.Compute(&pairs.distance[first], count, radial, nullptr);
+    Radial(&pairs.distance[first], count, radial, nullptr);
     for (int64_t i = begin; i < end; ++i) {
       double* const of_atom = a + row_of_[i] * width;
       for (int64_t p = pairs.offset[i]; p < pairs.offset[i + 1]; ++p) {
@@ -242,7 +252,7 @@ void MaceLayerSums::Backward(int64_t counted, const MacePairs& pairs, const doub
     if (count == 0) return;
     double* const radial = radial_value_.Take(count * functions);
     double* const slope = radial_slope_.Take(count * functions);
-    radial_.Compute(&pairs.distance[first], count, radial, slope);
+    Radial(&pairs.distance[first], count, radial, slope);
     for (int64_t i = begin; i < end; ++i) {
       const double* const a_bar = z_.data() + row_of_[i] * width;
       for (int64_t p = pairs.offset[i]; p < pairs.offset[i + 1]; ++p) {

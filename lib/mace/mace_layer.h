@@ -5,12 +5,14 @@
 #define RUTILE_LIB_MACE_MACE_LAYER_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "lib/mace/fast_harmonics.h"
 #include "lib/mace/mace_model.h"
 #include "lib/mace/radial_network.h"
+#include "lib/mace/radial_splines.h"
 #include "lib/machine/aligned_buffer.h"
 #include "lib/many_body/product_table.h"
 
@@ -38,6 +40,7 @@ class MaceLayerSums {
  public:
   // t: the layer, from 0. model must outlive the object.
   MaceLayerSums(const MaceModel& model, int t);
+  MaceLayerSums(const MaceLayerSums&) = delete;
 
   static int64_t Stride(const MaceModel& model);
 
@@ -65,6 +68,8 @@ class MaceLayerSums {
   // Computes Z = A mix or, with `back`, its transpose from Z to A.
   void Mix(bool back, const double* from, double* to) const;
   void Readout(double* energy);
+  // As RadialNetwork::Compute, by splines if the model has them.
+  void Radial(const double* distance, int64_t n, double* value, double* slope);
 
   const MaceModel& model_;
   const MaceLayer& layer_;
@@ -73,6 +78,7 @@ class MaceLayerSums {
   const FastHarmonics fast_harmonics_;
   const ProductTable<double> table_;
   RadialNetwork radial_;
+  std::unique_ptr<const RadialSplines> splines_;  // null: R is the MLP
   // Padded copies of the layer's matrices.
   AlignedBuffer<double> mix_, product_, linear_, skip_, readout_, readout_hidden_;
   int64_t nodes_ = 0;  // of the readout's MLP, padded

@@ -14,6 +14,7 @@ int64_t MaceFlop(const MaceModel& model, int64_t atoms, int64_t pairs, bool forc
   for (const MaceLayer& layer : model.layers) {
     int64_t network = 0;
     for (const std::vector<double>& matrix : layer.radial) network += 2 * static_cast<int64_t>(matrix.size());
+    if (model.radial_splines > 0) network = 12 * (model.neighborhood.max_l + 1) * k;
     // Forces need the network's values once more, and their slopes; the sums are gone through in both directions.
     flop += pairs * ((forces ? 3 : 1) * network + (forces ? 4 : 1) * 2 * harmonics * k);
     flop += atoms * (forces ? 2 : 1) * (2 * harmonics * k * k + 4 * k * k);

@@ -46,6 +46,9 @@ struct MaceModel {
   double scale = 1, shift = 0;          // eV
   std::vector<double> frequency;        // [N] 1/Angstrom
   std::vector<MaceLayer> layers;        // one or two
+  // 0: R is the MLP. Else R is its spline of this many knots (radial_splines.h), at most kMostKnots.
+  int radial_splines = 0;
+  static constexpr int kMostKnots = 10000;
 
   int num_species() const { return static_cast<int>(neighborhood.species.size()); }
   int num_products() const;

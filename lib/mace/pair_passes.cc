@@ -60,6 +60,32 @@ void SiluInPlace(int64_t n, double* x, double* tangent) {
   }
 }
 
+template <bool kSlope>
+HWY_INLINE void SplineRowOf(int64_t n, const double* HWY_RESTRICT knots, const double* value_weight,
+                            const double* slope_weight, double* HWY_RESTRICT value, double* HWY_RESTRICT slope) {
+  const Tag d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t f = 0; f < n; f += lanes) {
+    Vec sum = hn::Zero(d), slope_sum = hn::Zero(d);
+    for (int q = 0; q < 6; ++q) {
+      const Vec x = hn::Load(d, knots + q * n + f);
+      sum = hn::MulAdd(x, hn::Set(d, value_weight[q]), sum);
+      if constexpr (kSlope) slope_sum = hn::MulAdd(x, hn::Set(d, slope_weight[q]), slope_sum);
+    }
+    hn::StoreU(sum, d, value + f);
+    if constexpr (kSlope) hn::StoreU(slope_sum, d, slope + f);
+  }
+}
+
+void SplineRow(int64_t n, const double* knots, const double* value_weight, const double* slope_weight, double* value,
+               double* slope) {
+  if (slope == nullptr) {
+    SplineRowOf<false>(n, knots, value_weight, slope_weight, value, nullptr);
+  } else {
+    SplineRowOf<true>(n, knots, value_weight, slope_weight, value, slope);
+  }
+}
+
 template <int kMaxL>
 void AddPairOf(int64_t channels, const double* HWY_RESTRICT radial, const double* HWY_RESTRICT u,
                const double* HWY_RESTRICT y, double* HWY_RESTRICT a) {
@@ -156,10 +182,16 @@ HWY_AFTER_NAMESPACE();
 namespace rutile {
 
 HWY_EXPORT(SiluInPlace);
+HWY_EXPORT(SplineRow);
 HWY_EXPORT(AddPair);
 HWY_EXPORT(PairSlopes);
 
 void SiluInPlace(int64_t n, double* x, double* tangent) { HWY_DYNAMIC_DISPATCH(SiluInPlace)(n, x, tangent); }
+
+void SplineRow(int64_t n, const double* knots, const double* value_weight, const double* slope_weight, double* value,
+               double* slope) {
+  HWY_DYNAMIC_DISPATCH(SplineRow)(n, knots, value_weight, slope_weight, value, slope);
+}
 
 void AddPair(int max_l, int64_t channels, const double* radial, const double* u, const double* y, double* a) {
   HWY_DYNAMIC_DISPATCH(AddPair)(max_l, channels, radial, u, y, a);

@@ -14,6 +14,11 @@ namespace rutile {
 // [n]; a number has the same bits at any place.
 void SiluInPlace(int64_t n, double* x, double* tangent);
 
+// Computes value[f] = sum_q value_weight[q] knots[q n + f] over q = 0 .. 5 for f = 0 .. n - 1 and, unless slope is
+// null, slope[f] with slope_weight. n: a multiple of 8; knots: 64-byte aligned.
+void SplineRow(int64_t n, const double* knots, const double* value_weight, const double* slope_weight, double* value,
+               double* slope);
+
 // Adds R_lk u_k Y_lm to a [(max_l + 1)^2, K]. radial: [max_l + 1, K]; u: [K]; y: [(max_l + 1)^2].
 void AddPair(int max_l, int64_t channels, const double* radial, const double* u, const double* y, double* a);
 

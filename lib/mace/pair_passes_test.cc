@@ -46,6 +46,26 @@ TEST_P(PairPassesTest, Silu) {
   }
 }
 
+TEST_P(PairPassesTest, RowsOfSplines) {
+  for (const int64_t n : {8, 24, 80}) {
+    const AlignedBuffer<double> knots = Numbers(6 * n, 0.4);
+    const double weight[6] = {0.5, -2, 0.25, 1, 3, -0.125}, slope_weight[6] = {-1, 4, 0.5, 2, 0, 8};
+    std::vector<double> value(n), slope(n), alone(n);
+    SplineRow(n, knots.data(), weight, slope_weight, value.data(), slope.data());
+    SplineRow(n, knots.data(), weight, slope_weight, alone.data(), nullptr);
+    EXPECT_EQ(alone, value);
+    for (int64_t f = 0; f < n; ++f) {
+      double expected = 0, expected_slope = 0;
+      for (int q = 0; q < 6; ++q) {
+        expected += weight[q] * knots[q * n + f];
+        expected_slope += slope_weight[q] * knots[q * n + f];
+      }
+      EXPECT_NEAR(value[f], expected, 1e-14);
+      EXPECT_NEAR(slope[f], expected_slope, 1e-14);
+    }
+  }
+}
+
 TEST_P(PairPassesTest, SumsAndSlopesOfAPair) {
   for (int max_l = 0; max_l <= 4; ++max_l) {
     for (const int64_t channels : {8, 16, 40}) {

@@ -56,6 +56,13 @@ Potential TwoLayers(double seed = 0.3, int vectors = 0) {
   return p;
 }
 
+// A MACE model of mace-torch. splines: knots of its radial functions, 0 for none.
+Potential Mace(int num_layers, int splines = 0) {
+  MaceModel model = RandomMace({{22, 8}, 3.5, 4, 2, 6, num_layers, false}, 5);
+  model.radial_splines = splines;
+  return PotentialOfMace(std::make_shared<const MaceModel>(model));
+}
+
 // Five atoms in a skew cell that is thinner than two cutoffs.
 Structure Crystal() {
   Structure structure;
@@ -111,6 +118,7 @@ void ExpectFiniteDifferences(const Potential& potential) {
 TEST(TwoLayersTest, ForcesAndVirialsAreFiniteDifferences) {
   ExpectFiniteDifferences(TwoLayers());
   ExpectFiniteDifferences(TwoLayers(0.3, /*vectors=*/2));
+  ExpectFiniteDifferences(Mace(2, /*splines=*/20));
 }
 
 // A skew cell of `atoms` atoms at random places, no two nearer than 1.5 Angstrom.
@@ -185,18 +193,13 @@ Potential OneLayer() {
   return p;
 }
 
-// A MACE model of mace-torch.
-Potential Mace(int num_layers) {
-  return PotentialOfMace(std::make_shared<const MaceModel>(RandomMace({{22, 8}, 3.5, 4, 2, 6, num_layers, false}, 5)));
-}
-
 std::vector<std::vector<Potential>> Committees() {
   Potential repels = TwoLayers(0.7);
   repels.repulsion = {std::vector<double>(4, 1), std::vector<double>(4, 2)};
   const Potential vectors = TwoLayers(0.4, /*vectors=*/2), all_vectors = TwoLayers(0.5, /*vectors=*/3);
-  return {{TwoLayers()},     {TwoLayers(), repels},          {OneLayer(), repels, vectors},
-          {vectors},         {all_vectors, repels, vectors}, {Mace(2)},
-          {Mace(1), Mace(2)}};
+  return {{TwoLayers()},      {TwoLayers(), repels},          {OneLayer(), repels, vectors},
+          {vectors},          {all_vectors, repels, vectors}, {Mace(2)},
+          {Mace(1), Mace(2)}, {Mace(2, 20), Mace(1)}};
 }
 
 // Cells thinner than the cutoff, between one cutoff and two, and wider than two; an atom of which all neighbors are

@@ -25,6 +25,7 @@
 #include "tools/common/run/run_tool.h"
 #include "tools/evaluate/common_flags.h"
 #include "tools/evaluate/export_aenet.h"
+#include "tools/evaluate/export_splines.h"
 #include "tools/evaluate/graphs/evaluate_kge.h"
 #include "tools/evaluate/models.h"
 #include "tools/evaluate/output_xyz.h"
@@ -81,6 +82,7 @@ absl::Status RunEvaluate(const ToolRun& run) {
     SayIfOfSubset(models.names[m], models.potentials[m].metadata);
   }
   if (WantsAenet()) return ExportToAenet(run, models);
+  if (WantsSplines()) return ExportSplines(run, models);
   if (run.args.size() < 2) return absl::InvalidArgumentError(kNeeds);
   ASSIGN_OR_RETURN(const EvaluateShard shard, ShardFromFlags());
   RETURN_IF_ERROR(CheckFlags(shard));
@@ -91,7 +93,6 @@ absl::Status RunEvaluate(const ToolRun& run) {
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs,
                    ExpandInputs(std::vector<std::string>(run.args.begin() + 1, run.args.end())));
   if (!FLAGS_output_dir.empty()) RETURN_IF_ERROR(MakeDirectories(FLAGS_output_dir));
-
   std::optional<ForceCheck> check;
   int checked = 0;
   PredictionHooks hooks;

@@ -43,10 +43,10 @@ void PrintNextSteps(absl::Span<const uint8_t> species, const std::vector<std::st
 bool WantsAenet() { return !FLAGS_export_aenet.empty(); }
 
 absl::Status ExportToAenet(const ToolRun& run, const Models& models) {
-  RETURN_IF_ERROR(
-      RefuseFlags("with --export_aenet, which evaluates nothing",
-                  {"output_dir", "output_xyz", "frames", "config_type", "forces", "check", "train_log", "shard",
-                   "uncertainty", "select", "max_energy_rmse", "max_force_rmse", "max_stress_rmse"}));
+  RETURN_IF_ERROR(RefuseFlags(
+      "with --export_aenet, which evaluates nothing",
+      {"output_dir", "output_xyz", "frames", "config_type", "forces", "check", "train_log", "shard", "uncertainty",
+       "select", "splines_output", "spline_knots", "max_energy_rmse", "max_force_rmse", "max_stress_rmse"}));
   if (run.args.size() != 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("--export_aenet needs a model and nothing else, found ", run.args.size(), " arguments"));

@@ -133,6 +133,14 @@ void DescribeSubset(const Models& models, Metadata* metadata) {
   }
 }
 
+// Returns what the file says of the splines of a MACE model, "" if it has none.
+std::string DescribeSplines(const Potential& potential) {
+  if (potential.mace->radial_splines == 0) return "";
+  const auto error = potential.metadata.find("radial_spline_error");
+  return absl::StrCat(", radial functions as splines of ", potential.mace->radial_splines, " knots",
+                      error != potential.metadata.end() ? absl::StrCat(", off by ", error->second) : "");
+}
+
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
 void AddDescriptorFacts(const DescriptorOptions& descriptor, Facts* facts) {
@@ -175,7 +183,8 @@ std::vector<std::pair<std::string, std::string>> ModelFacts(const Models& models
     if (p.mace != nullptr) {
       facts.emplace_back(models.potentials.size() > 1 ? absl::StrCat("network ", m + 1) : "network",
                          absl::StrFormat("MACE of mace-torch, %d channels, %d layer%s, F64", p.mace->channels,
-                                         p.mace->layers.size(), p.mace->has_messages() ? "s" : ""));
+                                         p.mace->layers.size(), p.mace->has_messages() ? "s" : "") +
+                             DescribeSplines(p));
       continue;
     }
     std::string network = absl::StrCat(p.shape.num_features, "-", absl::StrJoin(p.shape.hidden, "-"),

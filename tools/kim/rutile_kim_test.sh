@@ -28,6 +28,9 @@ expect_line 'kim interactions Ti O' stdout
 mace=$(dirname "$model")/../mace/two-layers.safetensors
 succeeds "$kim" --name=Mace "$mace"
 expect_line 'kim interactions H O' stdout
+succeeds "$evaluate" --splines_output=splines.safetensors "$mace"
+succeeds "$kim" --name=Splines splines.safetensors
+cmp splines.safetensors Splines/model-1.safetensors || fail "other splines"
 makes_nothing Both 'one kind' "$kim" --name=Both "$model" "$mace"
 makes_nothing Half 'none of O' "$kim" --name=Half aenet/Ti.nn
 

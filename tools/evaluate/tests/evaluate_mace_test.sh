@@ -45,6 +45,29 @@ cat "$two" > model.pipe &
 succeeds "$evaluate" --max_energy_rmse=1e-9 model.pipe golden.xyz
 wait
 
+# Radial functions as splines: the file records how far they are, predictions differ by little, forces are still
+# derivatives.
+succeeds "$evaluate" --splines_output=splines.safetensors "$two"
+expect_line 'splines of [1-9][0-9]* knots, off by at most [0-9.]*e-[01]' log
+succeeds "$evaluate" --max_energy_rmse=1e-4 --max_force_rmse=1e-6 --output_dir=splines splines.safetensors golden.xyz
+grep -q "2 layers, F64, radial functions as splines of [1-9][0-9]* knots, off by" splines/report.html ||
+  fail "no splines in the report"
+succeeds "$evaluate" --check splines.safetensors cell.xyz
+succeeds "$evaluate" --splines_output=coarse.safetensors --spline_knots=40 splines.safetensors
+expect_text 'splines of 40 knots' log
+"$evaluate" --max_energy_rmse=1e-9 coarse.safetensors golden.xyz > /dev/null 2> err
+[ $? = 2 ] || fail "splines of 40 knots change nothing: $(cat err)"
+succeeds "$evaluate" --max_energy_rmse=1 --max_force_rmse=0.01 coarse.safetensors golden.xyz
+makes_nothing far.safetensors '3 knots.*--spline_knots' \
+  "$evaluate" --splines_output=far.safetensors --spline_knots=3 "$two"
+makes_nothing no.safetensors "$ours.*model of train" "$evaluate" --splines_output=no.safetensors "$ours"
+makes_nothing no.safetensors 'one by one' "$evaluate" --splines_output=no.safetensors "$one,$two"
+makes_nothing no.safetensors 'nothing else' "$evaluate" --splines_output=no.safetensors "$two" golden.xyz
+makes_nothing no.safetensors 'check has no effect' "$evaluate" --splines_output=no.safetensors --check "$two"
+refuses 'spline_knots has no effect without --splines_output' "$evaluate" --spline_knots=100 "$two" golden.xyz
+refuses 'splines.safetensors' "$evaluate" --splines_output=splines.safetensors splines.safetensors
+refuses 'spline_knots' "$evaluate" --splines_output=no.safetensors --spline_knots=1 "$two"
+
 # What cannot be is refused by name.
 refuses "$two.*one kind" "$evaluate" "$ours,$two" golden.xyz
 refuses "export_aenet.*MACE" "$evaluate" --export_aenet=a "$two"
