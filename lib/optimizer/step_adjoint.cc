@@ -1,7 +1,9 @@
 #include "lib/optimizer/step_adjoint.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 
 namespace rutile {
 namespace {
@@ -67,11 +69,13 @@ std::vector<double> Back(const SgdStep& step, absl::Span<const double> gradient,
   return by_gradient;
 }
 
+double Length(absl::Span<const double> a) { return std::sqrt(std::inner_product(a.begin(), a.end(), a.begin(), 0.0)); }
+
 }  // namespace
 
 OptimizerState ZeroState(const UnrolledUpdate& update, size_t num_parameters) {
   const std::vector<double> zeros(num_parameters, 0.0);
-  return {zeros, zeros, std::holds_alternative<AdamStep>(update) ? zeros : std::vector<double>()};
+  return {zeros, zeros, std::holds_alternative<AdamStep>(update) ? zeros : std::vector<double>(), {}};
 }
 
 void TakeStep(const UnrolledUpdate& update, absl::Span<const double> gradient, OptimizerState* state) {
@@ -82,6 +86,46 @@ std::vector<double> StepBack(const UnrolledUpdate& update, const OptimizerState&
                              absl::Span<const double> gradient, OptimizerState* adjoint) {
   if (const auto* adam = std::get_if<AdamStep>(&update)) return Back(*adam, before, after, gradient, adjoint);
   return Back(std::get<SgdStep>(update), gradient, adjoint);
+}
+
+std::vector<double> Clipped(const GradientClipping& clipping, absl::Span<const double> gradient) {
+  std::vector<double> clipped(gradient.begin(), gradient.end());
+  const double length = clipping.norm > 0 ? Length(gradient) : 0;
+  for (double& each : clipped) {
+    if (length > clipping.norm) each *= clipping.norm / length;
+    if (clipping.value > 0) each = std::clamp(each, -clipping.value, clipping.value);
+  }
+  return clipped;
+}
+
+void ClipBack(const GradientClipping& clipping, absl::Span<const double> gradient, std::vector<double>* by_gradient) {
+  if (clipping.value > 0) {
+    const std::vector<double> seen = Clipped({clipping.norm, 0}, gradient);
+    for (size_t i = 0; i < seen.size(); ++i) {
+      if (std::abs(seen[i]) >= clipping.value) (*by_gradient)[i] = 0;
+    }
+  }
+  const double length = clipping.norm > 0 ? Length(gradient) : 0;
+  if (!(length > clipping.norm)) return;
+  const double along =
+      std::inner_product(gradient.begin(), gradient.end(), by_gradient->begin(), 0.0) / (length * length);
+  for (size_t i = 0; i < gradient.size(); ++i) {
+    (*by_gradient)[i] = clipping.norm / length * ((*by_gradient)[i] - along * gradient[i]);
+  }
+}
+
+void MoveAverage(double share, OptimizerState* state) {
+  if (share == 1) state->average = state->parameters;
+  for (size_t i = 0; i < state->average.size(); ++i) {
+    state->average[i] += share * (state->parameters[i] - state->average[i]);
+  }
+}
+
+void AverageBack(double share, OptimizerState* adjoint) {
+  for (size_t i = 0; i < adjoint->average.size(); ++i) {
+    adjoint->parameters[i] += share * adjoint->average[i];
+    adjoint->average[i] *= 1 - share;
+  }
 }
 
 }  // namespace rutile

@@ -90,7 +90,7 @@ TEST(StepAdjointTest, EqualsFiniteDifferences) {
     const OptimizerState before = StateFor(update);
     OptimizerState after = before;
     TakeStep(update, kGradient, &after);
-    OptimizerState adjoint = {kByParameters, kByM, after.v.empty() ? Doubles() : kByV};
+    OptimizerState adjoint = {kByParameters, kByM, after.v.empty() ? Doubles() : kByV, {}};
     const Doubles by_gradient = StepBack(update, before, after, kGradient, &adjoint);
     const auto slope = [&](Doubles OptimizerState::*member, int i) {
       OptimizerState high = before, low = before;
@@ -116,11 +116,63 @@ TEST(StepAdjointTest, EqualsFiniteDifferences) {
 TEST(StepAdjointTest, AParameterThatNeverHadAGradientHasFiniteDerivatives) {
   const UnrolledUpdate update = MakeAdam(1, 0);
   const OptimizerState before = ZeroState(update, 1);
-  OptimizerState after = before, adjoint = {{1}, {0}, {0}};
+  OptimizerState after = before, adjoint = {{1}, {0}, {0}, {}};
   TakeStep(update, {0.0}, &after);
   const Doubles by_gradient = StepBack(update, before, after, {0.0}, &adjoint);
   EXPECT_DOUBLE_EQ(by_gradient[0], -(1 - 0.9) * 0.02 / 1e-3);  // m alone: the root's derivative is left out
   EXPECT_EQ(adjoint.parameters[0], 1);
+}
+
+TEST(StepAdjointTest, ClipsByNormAndByValue) {
+  const Doubles gradient = {3, -4, 0};
+  EXPECT_EQ(Clipped({}, gradient), gradient);
+  EXPECT_EQ(Clipped({5, 0}, gradient), gradient);
+  EXPECT_EQ(Clipped({2.5, 0}, gradient), (Doubles{1.5, -2, 0}));
+  EXPECT_EQ(Clipped({0, 3.5}, gradient), (Doubles{3, -3.5, 0}));
+  EXPECT_EQ(Clipped({0, 1}, gradient), (Doubles{1, -1, 0}));
+  EXPECT_EQ(Clipped({2.5, 0}, {0, 0}), (Doubles{0, 0}));
+}
+
+TEST(StepAdjointTest, ClippingEqualsFiniteDifferences) {
+  constexpr double kStep = 1e-6, kTolerance = 1e-9;  // kStep^2 times third derivatives of about 1, and rounding
+  // Norm 0.83: above, below and far above the limits; then one, two and no components cut, and both together.
+  for (const GradientClipping& clipping :
+       {GradientClipping{}, GradientClipping{1, 0}, GradientClipping{0.5, 0}, GradientClipping{1e-3, 0},
+        GradientClipping{0, 0.5}, GradientClipping{0, 0.3}, GradientClipping{0, 1}, GradientClipping{0.5, 0.3}}) {
+    Doubles by_gradient = kByParameters;
+    ClipBack(clipping, kGradient, &by_gradient);
+    for (int i = 0; i < 3; ++i) {
+      double slope = 0;
+      for (const double side : {kStep, -kStep}) {
+        Doubles moved = kGradient;
+        moved[i] += side;
+        const Doubles clipped = Clipped(clipping, moved);
+        for (int k = 0; k < 3; ++k) slope += kByParameters[k] * clipped[k] / (2 * side);
+      }
+      EXPECT_NEAR(by_gradient[i], slope, kTolerance) << clipping.norm << " " << clipping.value;
+    }
+  }
+}
+
+// The average after three steps is a weighted sum of the parameters, and so are the derivatives by it.
+TEST(StepAdjointTest, AveragesAndTheirDerivativesAreWeightedSums) {
+  const Doubles shares = {1, 0.25, 0, 0.5}, parameters = {3, 5, 100, -1};
+  const Doubles weights = {0.75 * 0.5, 0.25 * 0.5, 0, 0.5};  // of the parameters after each step
+  OptimizerState state = ZeroState(MakeSgd(0, false, 1), 1), adjoint = state;
+  double expected = 0;
+  for (int t = 0; t < 4; ++t) {
+    state.parameters = {parameters[t]};
+    MoveAverage(shares[t], &state);
+    expected += weights[t] * parameters[t];
+  }
+  EXPECT_EQ(state.average, (Doubles{expected}));
+  adjoint.average = {2};
+  for (int t = 3; t >= 0; --t) {
+    adjoint.parameters = {0};
+    AverageBack(shares[t], &adjoint);
+    EXPECT_EQ(adjoint.parameters, (Doubles{2 * weights[t]})) << t;
+  }
+  EXPECT_EQ(adjoint.average, (Doubles{0}));  // the first was a copy
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ absl::Status SetCheckpoints(const std::vector<std::string>& paths, CheckpointSet
 
 // Says which parameters are scored where the models of the run hold others than those that its gradients moved.
 void WarnOfAverages(const TracinFlags& flags, const CheckpointSet& checkpoint_set) {
+  if (flags.unrolled) return;  // whose quantities are of the average
   for (const CheckpointSummary& checkpoint : checkpoint_set.checkpoints) {
     const auto optimizer = checkpoint.config.find("optimizer");
     const bool is_free = optimizer != checkpoint.config.end() && optimizer->second == "schedule-free-adamw";
@@ -88,11 +89,11 @@ absl::StatusOr<bool> CountByInterval(const TracinFlags& flags, const CheckpointS
 }
 
 // Makes the end of a run that is unrolled the only checkpoint of the set.
-absl::Status KeepTheLast(CheckpointSet* checkpoint_set) {
+absl::Status KeepTheLast(const TracinFlags& flags, CheckpointSet* checkpoint_set) {
   if (checkpoint_set->is_kge) {
     return absl::InvalidArgumentError("--unrolled: is for structures, and these are checkpoints of triples");
   }
-  RETURN_IF_ERROR(CheckUnrolled(checkpoint_set->checkpoints));
+  RETURN_IF_ERROR(CheckUnrolled(checkpoint_set->checkpoints, flags.options.memory_limit));
   checkpoint_set->unrolled = checkpoint_set->checkpoints;
   checkpoint_set->checkpoints = {checkpoint_set->unrolled.back()};
   checkpoint_set->paths = {checkpoint_set->paths.back()};
@@ -198,7 +199,7 @@ absl::StatusOr<CheckpointSet> CheckpointsFromArguments(absl::Span<const std::str
     checkpoint_set.sha256.push_back(std::move(sha256));
   }
   RETURN_IF_ERROR(CheckDistinct(checkpoint_set));
-  if (flags.unrolled) RETURN_IF_ERROR(KeepTheLast(&checkpoint_set));
+  if (flags.unrolled) RETURN_IF_ERROR(KeepTheLast(flags, &checkpoint_set));
   return checkpoint_set;
 }
 

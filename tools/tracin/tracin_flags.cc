@@ -67,8 +67,7 @@ DEFINE_string(
     "quantity changes if the example is left out (of triples in blocks, of each row of the tables).");
 DEFINE_bool(unrolled, false,
             "Structures: the exact derivative of a test by the weight of each training structure, back through all "
-            "steps of the "
-            "run, in place of sums over checkpoints. Needs the checkpoints of all steps (train --keep_every_steps=1).");
+            "steps of the run, in place of sums over checkpoints. Steps between two checkpoints are taken again.");
 DEFINE_string(rates, "auto",
               "What each checkpoint's products are multiplied by: interval, the sum of the learning rates of the steps "
               "since the checkpoint before, for which it stands; checkpoint, the rate of its last step. auto: interval "

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -56,7 +57,7 @@ class UnrolledProducts : public GradientProducts {
 
   int64_t tile_size() const override { return kTile; }
   int64_t bytes_per_test() const override {
-    return static_cast<int64_t>(sizeof(double)) * (4 * num_parameters_ + num_train());
+    return static_cast<int64_t>(sizeof(double)) * (5 * num_parameters_ + num_train());
   }
 
   absl::Status SetTests(absl::Span<const int64_t> tests) override {
@@ -105,26 +106,80 @@ class UnrolledProducts : public GradientProducts {
                                absl::MakeSpan(*gradient));
   }
 
-  // FAILED_PRECONDITION unless the step from `before`, taken again to `taken`, is that of the run, to `recorded`.
-  absl::Status CheckStep(const UnrolledStep& step, const OptimizerState& before, const OptimizerState& taken,
-                         const OptimizerState& recorded) {
-    if (!std::isfinite(Distance(taken.parameters, recorded.parameters) + Distance(taken.m, recorded.m))) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(step.name, ": its step, taken again from the checkpoint before, is not finite"));
+  // How far `taken` is from `recorded`, beyond what rounding makes of so many steps, as a share of `moved`.
+  double ErrorOf(const std::vector<double>& taken, const std::vector<double>& recorded, double moved,
+                 size_t steps) const {
+    if (taken.size() != recorded.size()) return std::numeric_limits<double>::infinity();
+    const double rounding = run_.rounding * std::sqrt(static_cast<double>(steps)) * Length(recorded);
+    const double off = std::max(0.0, Distance(taken, recorded) - rounding);
+    return moved > 0 ? off / moved : (off > 0 ? std::numeric_limits<double>::infinity() : 0);
+  }
+
+  // FAILED_PRECONDITION unless the steps of states_, taken again from its first, end where those of the run did.
+  absl::Status CheckSteps(const UnrolledStep& last, const OptimizerState& recorded) {
+    const OptimizerState &before = states_.front(), &taken = states_.back();
+    const size_t steps = states_.size() - 1;
+    const std::string what =
+        steps == 1 ? absl::StrCat(last.name, ": its step, taken again from the checkpoint before, ")
+                   : absl::StrCat(last.name, ": its ", steps, " steps, taken again from the checkpoint before, ");
+    const auto finite = [](const std::vector<double>& a) { return std::isfinite(Length(a)); };
+    if (!finite(taken.parameters) || !finite(taken.m) || !finite(taken.v)) {
+      return absl::FailedPreconditionError(absl::StrCat(what, "made numbers that are not finite"));
     }
-    const double moved = Distance(recorded.parameters, before.parameters);
-    const double off =
-        std::max(0.0, Distance(taken.parameters, recorded.parameters) - run_.rounding * Length(recorded.parameters));
-    const double mean = Length(recorded.m);
-    const double error = std::max(moved > 0 ? off / moved : (off > 0 ? INFINITY : 0),
-                                  mean > 0 ? Distance(taken.m, recorded.m) / mean : 0);
+    const double moved = Distance(recorded.parameters, before.parameters), mean = Length(recorded.m);
+    const double error = std::max(
+        {ErrorOf(taken.parameters, recorded.parameters, moved, steps),
+         mean > 0 ? Distance(taken.m, recorded.m) / mean : 0,
+         ErrorOf(
+             taken.average, recorded.average,
+             before.average.empty() || recorded.average.empty() ? moved : Distance(recorded.average, before.average),
+             steps)});
     largest_error_ = std::max(largest_error_, error);
     if (error <= run_.tolerance) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        absl::StrCat(step.name, ": its step, taken again from the checkpoint before, differs by ", error,
-                     " of its length, expected at most ", run_.tolerance,
-                     ": the run had other data, other labels, another start than its seed's (--init_from) or a setting "
-                     "that is not unrolled"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        what, "differ", steps == 1 ? "s" : "", " by ", error, " of ", steps == 1 ? "its" : "their",
+        " length, expected at most ", run_.tolerance,
+        ": the run had other data, other labels, another start than its seed's (--init_from) or a setting that is not "
+        "unrolled",
+        steps == 1 ? ""
+                   : "; or rounding has grown over the steps: the same train command with a smaller --keep_every_steps "
+                     "or --precision=fp64 helps then"));
+  }
+
+  // Takes the steps from `begin` to `end` again: states_ are those before, between and after them, batch_ is of the
+  // last. `recorded`: the run's state after them.
+  absl::Status TakeSteps(int64_t begin, int64_t end, const OptimizerState& recorded) {
+    states_.clear();
+    ASSIGN_OR_RETURN(OptimizerState start, run_.state(begin));
+    states_.push_back(std::move(start));
+    for (int64_t t = begin; t < end; ++t) {
+      RETURN_IF_ERROR(CheckInterrupt());
+      const UnrolledStep& step = run_.steps[t];
+      const std::vector<double>& at = states_.back().parameters;
+      RETURN_IF_ERROR(t + 1 == end ? batches_.Compute(train_, step.examples, at, &batch_)
+                                   : batches_.ComputeSums(train_, step.examples, at, &batch_));
+      OptimizerState after = states_.back();
+      TakeStep(step.update, Clipped(step.clipping, batch_.gradient), &after);
+      MoveAverage(step.average_share, &after);
+      states_.push_back(std::move(after));
+    }
+    return CheckSteps(run_.steps[end - 1], recorded);
+  }
+
+  // Takes the adjoints back through the step between two of states_, whose batch is batch_, and adds to scores.
+  absl::Status GoBack(const UnrolledStep& step, const OptimizerState& before, const OptimizerState& after,
+                      std::vector<OptimizerState>* adjoints, std::vector<std::vector<double>>* scores) {
+    const std::vector<double> clipped = Clipped(step.clipping, batch_.gradient);
+    for (size_t k = 0; k < adjoints->size(); ++k) {
+      OptimizerState& adjoint = (*adjoints)[k];
+      AverageBack(step.average_share, &adjoint);
+      std::vector<double> u = StepBack(step.update, before, after, clipped, &adjoint);
+      ClipBack(step.clipping, batch_.gradient, &u);
+      const std::vector<double> by_weight = batches_.ByWeights(batch_, u);
+      for (size_t b = 0; b < step.examples.size(); ++b) (*scores)[k][step.examples[b]] -= by_weight[b];
+      RETURN_IF_ERROR(AddHessianProduct(step, before.parameters, u, &adjoint.parameters));
+    }
+    return absl::OkStatus();
   }
 
   // Adds H u to `sum`, H of the loss of batch_, which is that of the step at `parameters`.
@@ -159,28 +214,26 @@ class UnrolledProducts : public GradientProducts {
     for (size_t k = 0; k < h; ++k) {
       norms[k] = std::inner_product(gradients[k].begin(), gradients[k].end(), gradients[k].begin(), 0.0);
       adjoints[k] = ZeroState(run_.steps.back().update, num_parameters_);
-      adjoints[k].parameters = std::move(gradients[k]);
+      // A quantity of the average depends on the parameters of each step, by the average's shares.
+      (run_.of_average ? adjoints[k].average : adjoints[k].parameters) = std::move(gradients[k]);
     }
     OptimizerState recorded;
     if (h > 0) {
       ASSIGN_OR_RETURN(recorded, run_.state(steps));
     }
-    for (int64_t t = steps - 1; t >= 0 && h > 0; --t) {
-      RETURN_IF_ERROR(CheckInterrupt());
-      const UnrolledStep& step = run_.steps[t];
-      ASSIGN_OR_RETURN(OptimizerState before, run_.state(t));
-      RETURN_IF_ERROR(batches_.Compute(train_, step.examples, before.parameters, &batch_));
-      OptimizerState taken = before;
-      TakeStep(step.update, batch_.gradient, &taken);
-      RETURN_IF_ERROR(CheckStep(step, before, taken, recorded));
-      for (size_t k = 0; k < h; ++k) {
-        const std::vector<double> u = StepBack(step.update, before, taken, batch_.gradient, &adjoints[k]);
-        const std::vector<double> by_weight = batches_.ByWeights(batch_, u);
-        for (size_t b = 0; b < step.examples.size(); ++b) scores[k][step.examples[b]] -= by_weight[b];
-        RETURN_IF_ERROR(AddHessianProduct(step, before.parameters, u, &adjoints[k].parameters));
+    for (size_t c = run_.known.size() - 1; c > 0 && h > 0; --c) {
+      const int64_t begin = run_.known[c - 1], end = run_.known[c];
+      RETURN_IF_ERROR(TakeSteps(begin, end, recorded));
+      for (int64_t t = end - 1; t >= begin; --t) {
+        RETURN_IF_ERROR(CheckInterrupt());
+        const UnrolledStep& step = run_.steps[t];
+        const OptimizerState &before = states_[t - begin], &after = states_[t - begin + 1];
+        if (t + 1 < end) RETURN_IF_ERROR(batches_.Compute(train_, step.examples, before.parameters, &batch_));
+        RETURN_IF_ERROR(GoBack(step, before, after, &adjoints, &scores));
       }
-      recorded = std::move(before);
+      recorded = std::move(states_.front());
     }
+    states_.clear();
     for (const std::vector<double>& each : scores) {
       if (std::all_of(each.begin(), each.end(), [](double score) { return std::isfinite(score); })) continue;
       return absl::OutOfRangeError(
@@ -189,7 +242,8 @@ class UnrolledProducts : public GradientProducts {
     }
     if (h > 0) {
       notes_ = absl::StrCat(steps, " steps unrolled; taken again, they differ from the run's by at most ",
-                            largest_error_, " of their length");
+                            largest_error_, " of their length",
+                            run_.of_average ? "; quantities are of the moving average of the parameters" : "");
     }
     scores_ = std::move(scores);
     norms_ = std::move(norms);
@@ -206,6 +260,7 @@ class UnrolledProducts : public GradientProducts {
   std::unique_ptr<GradientRows> test_rows_;
   BatchGradients batches_;
   BatchGradient batch_, moved_batch_;
+  std::vector<OptimizerState> states_;       // from one known state to the next
   std::vector<std::vector<double>> scores_;  // [tests] of [num_train()]
   std::vector<double> norms_;                // [tests]
   std::string notes_;
@@ -221,7 +276,8 @@ absl::StatusOr<std::unique_ptr<GradientProducts>> MakeUnrolledProducts(const Pot
                                                                        const PotentialProductsOptions& options) {
   RETURN_IF_ERROR(CheckPotentialProducts(potential, point, options));
   CHECK(!options.gauss_newton.has_value() && options.projection.kind == ProjectionKind::kNone);
-  CHECK(!run.steps.empty());
+  CHECK(!run.steps.empty() && run.known.size() > 1 && run.known.front() == 0);
+  CHECK_EQ(run.known.back(), static_cast<int64_t>(run.steps.size()));
   for (const AtomicData* data : {&given_train, &given_test}) {
     if (data->descriptor() == potential.descriptor) continue;
     return absl::InvalidArgumentError(absl::StrCat(data == &given_train ? "the training" : "the test",

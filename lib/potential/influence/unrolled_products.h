@@ -9,10 +9,13 @@
 //
 // of each term, as in training on weighted or left out structures. From the derivatives lambda of the test's quantity
 // by the last parameters, the sweep goes back through all steps. In each it gets u, the derivatives by g_t, from the
-// optimizer's adjoint (lib/optimizer/step_adjoint.h), adds u d g_t / d omega_i to the influence of the structures of
-// the batch, and H_t u to lambda. The Hessian's product is a central difference of the batch's gradient along u, in
-// fp64. For networks with smooth activations its relative error is about 1e-9; Huber's loss has a kink, across which
-// the difference takes the mean of both sides.
+// adjoints of the optimizer and of clipping (lib/optimizer/step_adjoint.h), adds u d g_t / d omega_i to the influence
+// of the structures of the batch, and H_t u to lambda. The Hessian's product is a central difference of the batch's
+// gradient along u, in fp64. For networks with smooth activations its relative error is about 1e-9; Huber's loss has a
+// kink, across which the difference takes the mean of both sides.
+//
+// Where the states of some steps alone are known, those between are taken again from the one before and kept. A
+// quantity of the moving average of the parameters depends on those of all steps, by the shares that each has in it.
 //
 // Scores have the sign and scale of those of potential_products.h with gauss_newton: by how much the quantity changes
 // without the structure, to first order: minus the derivative by its weight.
@@ -39,27 +42,33 @@ namespace rutile {
 struct UnrolledStep {
   std::vector<int64_t> examples;  // of the batch, each once
   UnrolledUpdate update;
-  std::string name;  // for messages: the checkpoint after the step
+  GradientClipping clipping;
+  double average_share = 0;  // of the parameters after this step in the new average; 0: it does not move
+  std::string name;          // for messages: the checkpoint after the step, or the next one
 };
 
 struct UnrolledRun {
   std::vector<UnrolledStep> steps;
-  // Returns the state after `done` steps, 0 to steps.size(). The sweep asks in descending order, and keeps two states.
+  std::vector<int64_t> known;  // numbers of steps after which the state is known, rising from 0 to steps.size()
+  // Returns the state after `done` steps, one of `known`, with the average where it has begun. The sweep asks in
+  // descending order, and keeps the states of the steps between two of these.
   std::function<absl::StatusOr<OptimizerState>(int64_t done)> state;
-  // Each step is taken again and compared with the run's: the largest error of the move of the parameters, and of the
-  // mean of gradients, relative to their lengths; and the rounding of parameters, relative to theirs.
+  bool of_average = false;  // quantities of tests are those of the average at the end, not of the parameters
+  // Steps are taken again and compared with the run's at each known state: the largest error of the move of the
+  // parameters and of their average, and of the mean of gradients, relative to their lengths; and the rounding of
+  // parameters in a step, relative to theirs.
   double tolerance = 0.02;
   double rounding = 2e-7;
 };
 
 // Makes the products of one "checkpoint", the end of the run, whose product of training structure i and test j is the
-// score. There is one part, all parameters, no squares of training structures, and TestNorms are those of the tests'
-// gradients. SetTests runs the sweep; Products looks up. point: of the end of the run. options: those of
-// MakePotentialProducts; projection and gauss_newton must be unset, precision is not used. The batches' loss is
-// options.loss with its own weights.
+// score. point.parameters are the average if quantities are of it. There is one part, all parameters, no squares of
+// training structures, and TestNorms are those of the tests' gradients. SetTests runs the sweep; Products looks up.
+// point: of the end of the run. options: those of MakePotentialProducts; projection and gauss_newton must be unset,
+// precision is not used. The batches' loss is options.loss with its own weights.
 //
-// SetTests returns FAILED_PRECONDITION naming the step that differs from the run's; CANCELLED after a signal; the
-// errors of Products. Other errors are those of MakePotentialProducts.
+// SetTests returns FAILED_PRECONDITION naming the checkpoint whose steps differ from the run's; CANCELLED after a
+// signal; the errors of Products. Other errors are those of MakePotentialProducts.
 absl::StatusOr<std::unique_ptr<GradientProducts>> MakeUnrolledProducts(const Potential& potential,
                                                                        const AtomicData& train, const AtomicData& test,
                                                                        const WeightedCheckpoint& point, UnrolledRun run,

@@ -31,6 +31,7 @@
 #include "lib/structure/label_keys.h"
 #include "lib/task/framed_model.h"
 #include "lib/task/precision.h"
+#include "lib/tensorfile/tensor_of_doubles.h"
 #include "lib/train/files/checkpoint.h"
 #include "tools/common/flags/data_sha256.h"
 #include "tools/common/flags/structure_flags.h"
@@ -103,11 +104,16 @@ class PotentialDomain : public InfluenceDomain {
   }
 
   absl::StatusOr<std::unique_ptr<GradientProducts>> Products(size_t index) const override {
-    ASSIGN_OR_RETURN(const WeightedCheckpoint at, PointAt(index));
+    ASSIGN_OR_RETURN(WeightedCheckpoint at, PointAt(index));
     ASSIGN_OR_RETURN(const Potential potential, PotentialAt(index));
     const PotentialProductsOptions options = OptionsAt(index);
     if (flags_.unrolled) {
-      UnrolledRun steps = UnrolledRunOf(checkpoint_set_->unrolled, slices_, potential.shape, examples_);
+      ASSIGN_OR_RETURN(UnrolledRun steps,
+                       UnrolledRunOf(checkpoint_set_->unrolled, slices_, potential.shape, examples_));
+      if (steps.of_average) {
+        ASSIGN_OR_RETURN(const OptimizerState end, steps.state(static_cast<int64_t>(steps.steps.size())));
+        at.parameters = TensorOfDoubles(options.precision, end.average);
+      }
       return MakeUnrolledProducts(potential, train_, test_, at, std::move(steps), options);
     }
     return MakePotentialProducts(potential, train_, test_, at, options, reference_);

@@ -49,11 +49,12 @@ equals_training() {
   local name=$1 s t
   shift
   rm -rf run high low
-  succeeds $train $small "$@" --keep_every_steps=1 --output_dir=run s.extxyz
-  succeeds $tracin $table --threads=1 run/checkpoints/step-*.safetensors
+  succeeds $train $small --keep_every_steps=1 "$@" --output_dir=run s.extxyz
+  succeeds $tracin $table --threads=1 run/checkpoints/*.safetensors
   mv stdout one.tsv
+  cp log unrolled.log
   expect_line 'steps unrolled; taken again, they differ from the run.s by at most' log
-  succeeds $tracin $table --threads=2 run/checkpoints/step-*.safetensors
+  succeeds $tracin $table --threads=2 run/checkpoints/*.safetensors
   cmp stdout one.tsv || fail "$name: threads"
   : > said; : > seen
   for s in 2 13; do
@@ -80,6 +81,28 @@ equals_training adamw $force --loss=huber --huber_delta_force=0.5 --huber_delta=
   --learning_rate=0.01 --epsilon=1e-4 --weight_decay=0.1
 equals_training roots $force --loss=rmse --optimizer=adam --learning_rate=0.005 --epsilon=1e-3 --noshuffle \
   --accumulate_grad_batches=2 --lr_scheduler=constant
+
+# Gradients of a length of 2.2 at first and of about 1 at the end, so that some steps are clipped.
+equals_training by_norm $force --loss=mse --optimizer=sgd --learning_rate=0.01 --momentum=0.5 --gradient_clip_val=1.5 \
+  --log_every_n_steps=1
+awk -F'\t' 'NR > 1 { ++n[$5 > 1.5] } END { exit !(n[0] > 3 && n[1] > 3) }' run/steps.tsv ||
+  fail "lengths of gradients: $(cut -f5 run/steps.tsv)"
+equals_training by_value $energy --loss=mse --optimizer=adam --learning_rate=0.01 --epsilon=1e-4 \
+  --gradient_clip_val=0.2 --gradient_clip_algorithm=value
+# The moving average is what the models of such a run hold.
+equals_training average $energy --loss=mse --optimizer=adam --learning_rate=0.01 --epsilon=1e-4 --ema --ema_decay=0.8
+expect_line 'quantities are of the moving average' unrolled.log
+equals_training exp $energy --loss=mse --optimizer=sgd --learning_rate=0.01 --ema --ema_decay_type=exp \
+  --ema_start_step=3 --ema_update_every_n_steps=2
+# Checkpoints of every third step, of 16, with a schedule, an average and batches that are accumulated between them.
+equals_training sparse $force --loss=mse --optimizer=adamw --learning_rate=0.03 --epsilon=1e-4 --keep_every_steps=3 \
+  --lr_scheduler=cosine --lr_interval=step --warmup_steps=4 --lr_cooldown_steps=3 --ema --ema_decay=0.5 \
+  --gradient_clip_val=2
+expect_line '16 steps unrolled' unrolled.log
+[ "$(ls run/checkpoints | wc -l)" = 6 ] || fail "checkpoints: $(ls run/checkpoints)"
+equals_training epochs $force --loss=mse --optimizer=sgd --learning_rate=0.01 --accumulate_grad_batches=3 \
+  --keep_every_epochs=2 --keep_every_steps=0 --lr_scheduler=step --lr_period=2
+expect_line '8 steps unrolled' unrolled.log
 
 # A run of one epoch, which knows no weights of terms yet.
 epochs=$small
@@ -111,9 +134,15 @@ succeeds $tracin $table run/checkpoints/step-00000001[0-6].safetensors
 expect_line '6 steps unrolled' log
 
 refuse() { expect_error 1 "$1" "$tracin" $table "${@:2}"; }
-refuse 'step-000000004.*of step 4 and follows step 2.*--keep_every_steps=1' \
-  run/checkpoints/step-00000000[124].safetensors
-refuse 'one checkpoint, of step 16' run/checkpoints/last.safetensors
+# The run's last checkpoint alone: all steps from its seed are taken again, in fp64, where the run had fp32.
+succeeds $tracin $table run/checkpoints/last.safetensors
+expect_line '16 steps unrolled' log
+succeeds $tracin $table run/checkpoints/step-00000000[259].safetensors run/checkpoints/last.safetensors
+expect_line '16 steps unrolled' log
+succeeds $tracin $table run/checkpoints/step-0000000{09,12,15}.safetensors
+expect_line '6 steps unrolled' log
+refuse 'step-000000013.*4 steps after.*--max_bytes=10000:.*--keep_every_steps' --max_bytes=10000 \
+  run/checkpoints/step-00000000[579].safetensors run/checkpoints/step-000000013.safetensors
 refuse 'models' run/best.safetensors
 refuse '--precondition' --precondition=adam run/checkpoints/step-*.safetensors
 refuse '--normalize' --normalize=cosine run/checkpoints/step-*.safetensors
@@ -134,9 +163,12 @@ refuses_run() {
   succeeds $train $small --precision=fp32 "$energy" --max_steps=5 --keep_every_steps=1 --output_dir=no "$@" s.extxyz
   refuse "$pattern" no/checkpoints/step-*.safetensors
 }
+# Rates that follow from validations between two checkpoints are not known.
+rm -rf run
+succeeds $train $small $energy --validation_fraction=0.2 --max_epochs=8 --optimizer=sgd --learning_rate=1e-5 \
+  --lr_scheduler=plateau --lr_patience=0 --lr_threshold=0.5 --keep_every_steps=6 --output_dir=run s.extxyz
+refuse 'step-0000000[0-9]*.*its last rate is .*plateau.*--keep_every_steps=1' run/checkpoints/step-*.safetensors
 refuses_run 'optimizer=rmsprop' --optimizer=rmsprop
-refuses_run 'gradient_clip_val=1' --gradient_clip_val=1
-refuses_run 'ema' --ema
 refuses_run 'amsgrad=true' --amsgrad
 refuses_run 'limit_train_batches=2' --limit_train_batches=2
 refuses_run 'parameter_groups' --parameter_groups='network.Ti.*:lr_scale=0.1'

@@ -2,148 +2,146 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
+#include <optional>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/random.h"
 #include "lib/base/status_macros.h"
 #include "lib/many_body/atom_kernel_factory.h"
+#include "lib/optimizer/averages/ema.h"
+#include "lib/optimizer/schedule/schedule.h"
 #include "lib/train/files/checkpoint.h"
+#include "tools/tracin/unrolled/step_settings.h"
 
 namespace rutile {
 namespace {
 
-using Config = std::map<std::string, std::string>;
+int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Settings that decide a step, and are followed, or that decide no step. All others are refused.
-const std::set<std::string>& KnownSettings() {
-  static const auto& names =
-      *new std::set<std::string>{"seed",         "batch_size",    "shuffle",  "optimizer",    "learning_rate",
-                                 "beta1",        "beta2",         "epsilon",  "weight_decay", "accumulate_grad_batches",
-                                 "momentum",     "dampening",     "nesterov", "warmup_steps", "min_learning_rate",
-                                 "warmup_start", "warmup_epochs", "monitor",  "average_best", "limit_val_batches"};
-  return names;
-}
-
-std::string TextOf(const Config& config, const std::string& name, const char* otherwise) {
-  const auto found = config.find(name);
-  return found == config.end() ? otherwise : found->second;
-}
-
-double NumberOf(const Config& config, const std::string& name, double otherwise) {
-  double value = otherwise;
-  const auto found = config.find(name);
-  return found != config.end() && absl::SimpleAtod(found->second, &value) ? value : otherwise;
-}
-
-absl::Status Refuse(const CheckpointSummary& checkpoint, const std::string& setting, const std::string& why) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("--unrolled: ", checkpoint.path, ": its run had --", setting, ", ", why));
-}
-
-absl::Status CheckSettings(const CheckpointSummary& checkpoint) {
-  const Config &config = checkpoint.config, &task = checkpoint.task;
-  const std::string optimizer = TextOf(config, "optimizer", "?");
-  if (optimizer != "adam" && optimizer != "adamw" && optimizer != "sgd") {
-    return Refuse(checkpoint, absl::StrCat("optimizer=", optimizer), "and steps of adam, adamw and sgd are unrolled");
-  }
-  for (const auto& [name, value] : config) {
-    if (name == "gradient_clip_val" && NumberOf(config, name, 0) == 0) continue;
-    if (KnownSettings().count(name) > 0 || absl::StartsWith(name, "lr_")) continue;
-    return Refuse(checkpoint, absl::StrCat(name, "=", value), "which is not unrolled");
-  }
-  for (const char* name : {"force_fraction", "subset"}) {
-    const auto found = task.find(name);
-    if (found != task.end()) return Refuse(checkpoint, absl::StrCat(name, "=", found->second), "which is not unrolled");
-  }
-  const std::string precision = TextOf(task, "precision", "fp32");
-  if (precision != "fp32" && precision != "fp64") {
-    return Refuse(checkpoint, absl::StrCat("precision=", precision), "whose rounding no derivative follows");
-  }
-  return absl::OkStatus();
+absl::Status Error(const CheckpointSummary& checkpoint, const std::string& what) {
+  return absl::InvalidArgumentError(absl::StrCat("--unrolled: ", checkpoint.path, ": ", what));
 }
 
 absl::Status CheckSame(const CheckpointSummary& first, const CheckpointSummary& other) {
   if (first.config == other.config && first.task == other.task) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--unrolled: ", other.path,
-                                                 ": its run went on with other settings than ", first.path,
-                                                 " has: give the checkpoints after the change alone"));
+  return Error(other, absl::StrCat("its run went on with other settings than ", first.path,
+                                   " has: give the checkpoints after the change alone"));
 }
 
-bool BeginsWithSeed(absl::Span<const CheckpointSummary> checkpoints) { return checkpoints[0].step == 1; }
-
-// Returns the update of optimizer step `step`, from 1, that ended at this checkpoint.
-UnrolledUpdate UpdateOf(const CheckpointSummary& checkpoint) {
-  const Config& config = checkpoint.config;
-  const std::string optimizer = TextOf(config, "optimizer", "?");
-  const double rate = checkpoint.learning_rate, decay = NumberOf(config, "weight_decay", 0);
-  const auto steps = static_cast<double>(checkpoint.optimizer_step);
-  if (optimizer == "sgd") {
-    SgdStep sgd;
-    sgd.l2 = decay;
-    sgd.momentum = NumberOf(config, "momentum", 0);
-    sgd.gain = checkpoint.optimizer_step == 1 ? 1 : 1 - NumberOf(config, "dampening", 0);
-    sgd.nesterov = TextOf(config, "nesterov", "false") == "true";
-    sgd.learning_rate = rate;
-    return sgd;
+bool BeginsWithSeed(absl::Span<const CheckpointSummary> checkpoints) {
+  int64_t largest = checkpoints.size() == 1 ? checkpoints[0].step : 1;
+  for (size_t c = 1; c < checkpoints.size(); ++c) {
+    largest = std::max(largest, checkpoints[c].step - checkpoints[c - 1].step);
   }
-  AdamStep adam;
-  adam.keep = optimizer == "adamw" ? 1 - rate * decay : 1;
-  adam.l2 = optimizer == "adamw" ? 0 : decay;
-  adam.beta1 = NumberOf(config, "beta1", 0.9);
-  adam.beta2 = NumberOf(config, "beta2", 0.999);
-  adam.epsilon = NumberOf(config, "epsilon", 1e-8);
-  adam.step_size = rate / (1 - std::pow(adam.beta1, steps));
-  adam.root_correction2 = std::sqrt(1 - std::pow(adam.beta2, steps));
-  return adam;
+  return checkpoints[0].step > 0 && checkpoints[0].step <= largest;
 }
 
-// Deals out the batches of a run as its loader does.
+// Deals out the batches of a run as its loader does, one step after the other.
 class Batches {
  public:
-  Batches(const CheckpointSummary& checkpoint, absl::Span<const int64_t> examples)
-      : seed_(checkpoint.seed),
-        shuffle_(TextOf(checkpoint.config, "shuffle", "true") == "true"),
-        size_(static_cast<int64_t>(NumberOf(checkpoint.config, "batch_size", 1))),
-        together_(static_cast<int64_t>(NumberOf(checkpoint.config, "accumulate_grad_batches", 1))),
-        examples_(examples.begin(), examples.end()) {}
+  Batches(const StepSettings& settings, uint64_t seed, absl::Span<const int64_t> examples)
+      : seed_(seed),
+        shuffle_(settings.shuffle),
+        size_(settings.batch_size),
+        together_(settings.accumulate_grad_batches),
+        examples_(examples.begin(), examples.end()),
+        batches_(DivideUp(static_cast<int64_t>(examples.size()), size_)) {}
 
-  // Returns the examples of the step that ended at this checkpoint: those of all batches that it accumulated. Empty if
-  // the checkpoint says what cannot be.
-  std::vector<int64_t> OfStep(const CheckpointSummary& after) {
-    const auto n = static_cast<int64_t>(examples_.size());
-    const int64_t batches = (n + size_ - 1) / size_;
-    const int64_t epoch = after.batch == 0 ? after.epoch - 1 : after.epoch;
-    const int64_t done = after.batch == 0 ? batches : after.batch;
-    if (epoch < 0 || done < 1 || done > batches) return {};
-    if (shuffle_ && epoch != epoch_) order_ = RandomPermutation(n, RandomStream(seed_, "shuffle", epoch));
+  int64_t epoch() const { return epoch_; }
+  int64_t batch() const { return batch_; }
+  int64_t steps_per_epoch() const { return DivideUp(batches_, together_); }
+
+  // Goes to the place of a checkpoint: epochs that are done, and batches of the next one.
+  void GoTo(int64_t epoch, int64_t batch) {
     epoch_ = epoch;
-    const int64_t begin = (done - 1) / together_ * together_ * size_;
+    batch_ = batch;
+    EndEpoch();
+  }
+  // True if that is the place, which the end of an epoch may call all of its batches.
+  bool IsAt(const CheckpointSummary& checkpoint) const {
+    Batches other = *this;
+    other.GoTo(checkpoint.epoch, checkpoint.batch);
+    return other.epoch_ == epoch_ && other.batch_ == batch_;
+  }
+
+  // Returns the examples of the next step, which are those of all batches that it accumulates, and goes on.
+  std::vector<int64_t> Next() {
+    const auto n = static_cast<int64_t>(examples_.size());
+    if (shuffle_ && epoch_ != order_of_) {
+      order_ = RandomPermutation(n, RandomStream(seed_, "shuffle", epoch_));
+      order_of_ = epoch_;
+    }
+    const int64_t end = std::min(batches_, batch_ + together_);
     std::vector<int64_t> batch;
-    for (int64_t k = begin; k < std::min(n, begin + together_ * size_); ++k) {
+    for (int64_t k = batch_ * size_; k < std::min(n, end * size_); ++k) {
       batch.push_back(examples_[shuffle_ ? order_[k] : k]);
     }
+    batch_ = end;
+    EndEpoch();
     return batch;
   }
 
  private:
+  void EndEpoch() {
+    if (batch_ < batches_) return;
+    ++epoch_;
+    batch_ = 0;
+  }
+
   const uint64_t seed_;
   const bool shuffle_;
   const int64_t size_, together_;
   const std::vector<int64_t> examples_;
-  int64_t epoch_ = -1;
-  std::vector<int64_t> order_;  // of epoch_
+  const int64_t batches_;  // of an epoch
+  int64_t epoch_ = 0, batch_ = 0;
+  int64_t order_of_ = -1;  // the epoch of order_
+  std::vector<int64_t> order_;
+};
+
+// How the rates of a run's steps and the shares of its average follow from its settings.
+class StepCourse {
+ public:
+  StepCourse(const StepSettings& settings, int64_t steps_per_epoch) : settings_(settings) {
+    ScheduleOptions& schedule = settings_.schedule;
+    if (schedule.cooldown_from_step >= 0) schedule.cooldown_from_epoch = schedule.cooldown_from_step / steps_per_epoch;
+    schedule_.emplace(schedule, settings.learning_rate);
+    if (!settings.ema.has_value()) return;
+    int64_t run_steps = settings.max_epochs > 0 ? settings.max_epochs * steps_per_epoch : settings.max_steps;
+    if (settings.max_steps > 0) run_steps = std::min(run_steps, settings.max_steps);
+    ema_.emplace(*settings.ema, DType::kF64, 0, run_steps);
+  }
+
+  // Goes to the state after a checkpoint, as far as it is not a function of the step.
+  absl::Status GoTo(const CheckpointSummary& at, absl::Span<const ParameterSlice> slices) {
+    const bool is_plateau = settings_.schedule.kind == ScheduleKind::kPlateau;
+    if (!is_plateau && !ema_.has_value()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const Checkpoint state, LoadCheckpoint(at.path, slices, at.dtype));
+    absl::Status status = is_plateau ? schedule_->SetState(state.schedule) : absl::OkStatus();
+    const Tensor none = Tensor::Zeros(DType::kF64, {0});
+    if (status.ok() && ema_.has_value()) {
+      status = ema_->SetState(state.ema, state.ema_parameters.num_elements() > 0 ? &none : nullptr);
+    }
+    return status.ok() ? status : Error(at, std::string(status.message()));
+  }
+
+  double Rate(int64_t epoch, int64_t steps_done) const { return schedule_->LearningRate(epoch, steps_done); }
+  // Returns the share of the parameters after this step, from 1, in the average; 0 if it does not move.
+  double AverageShare(int64_t step) { return ema_.has_value() ? ema_->CountUpdate(step).value_or(0) : 0; }
+  bool has_average() const { return ema_.has_value() && ema_->parameters() != nullptr; }
+
+ private:
+  StepSettings settings_;
+  std::optional<Schedule> schedule_;
+  std::optional<Ema> ema_;
 };
 
 absl::StatusOr<OptimizerState> ReadState(const CheckpointSummary& checkpoint, const UnrolledUpdate& update,
-                                         absl::Span<const ParameterSlice> slices) {
+                                         absl::Span<const ParameterSlice> slices, bool has_average) {
   ASSIGN_OR_RETURN(const Checkpoint state, LoadCheckpoint(checkpoint.path, slices, checkpoint.dtype));
   OptimizerState result = ZeroState(update, state.parameters.num_elements());
   result.parameters = state.parameters.ToDoubles();
+  if (has_average && state.ema_parameters.num_elements() > 0) result.average = state.ema_parameters.ToDoubles();
   const auto read = [&](const char* name, std::vector<double>* to) -> absl::Status {
     const Tensor* const found = state.optimizer.Find(name);
     if (found == nullptr || found->dtype() != state.parameters.dtype() ||
@@ -164,54 +162,123 @@ absl::StatusOr<OptimizerState> ReadState(const CheckpointSummary& checkpoint, co
   return result;
 }
 
+OptimizerState InitialState(const CheckpointSummary& checkpoint, const UnrolledUpdate& update,
+                            const NetworkShape& shape) {
+  std::vector<double> initial = InitialAtomParameters(shape, checkpoint.seed);
+  OptimizerState state = ZeroState(update, initial.size());
+  if (checkpoint.dtype == DType::kF32) {
+    for (double& each : initial) each = static_cast<float>(each);
+  }
+  state.parameters = std::move(initial);
+  return state;
+}
+
+// INVALID_ARGUMENT unless the rates of steps that were not recorded one by one lead to those of the checkpoint: of its
+// last step, and the sum since the checkpoint before, where both hold it.
+absl::Status CheckRates(const CheckpointSummary& after, double last, double sum, double sum_before) {
+  const auto same = [](double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); };
+  const double recorded = after.rate_sum - sum_before;
+  if (same(last, after.learning_rate) && (std::isnan(recorded) || same(sum_before + sum, after.rate_sum))) {
+    return absl::OkStatus();
+  }
+  return Error(after, absl::StrCat("its last rate is ", after.learning_rate, ", and the rates since the checkpoint ",
+                                   "before are ", recorded, ", where its schedule has ", last, " and ", sum,
+                                   " (plateau lowers rates at validations): checkpoints of each step hold its rate; "
+                                   "the same train command with --keep_every_steps=1 and another --output_dir makes "
+                                   "the same run with them"));
+}
+
 }  // namespace
 
-absl::Status CheckUnrolled(absl::Span<const CheckpointSummary> checkpoints) {
+absl::Status CheckUnrolled(absl::Span<const CheckpointSummary> checkpoints, int64_t max_bytes) {
   if (checkpoints.empty()) {
     return absl::InvalidArgumentError("--unrolled: needs the checkpoints of a run, and these are models");
   }
-  RETURN_IF_ERROR(CheckSettings(checkpoints[0]));
-  for (size_t c = 1; c < checkpoints.size(); ++c) {
-    RETURN_IF_ERROR(CheckSame(checkpoints[0], checkpoints[c]));
-    if (checkpoints[c].step == checkpoints[c - 1].step + 1) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("--unrolled: ", checkpoints[c].path, ": is of step ", checkpoints[c].step, " and follows step ",
-                     checkpoints[c - 1].step,
-                     ": a checkpoint of each step is needed; the same train command with "
-                     "--keep_every_steps=1 and another --output_dir makes the same run with them"));
+  ASSIGN_OR_RETURN(const StepSettings settings, ReadStepSettings(checkpoints[0]));
+  int64_t numbers = 0;
+  for (const auto& [name, dimensions] : checkpoints[0].parameters) {
+    int64_t product = 1;
+    for (const int64_t each : dimensions) product *= each;
+    numbers += product;
   }
-  if (checkpoints.size() == 1 && !BeginsWithSeed(checkpoints)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--unrolled: ", checkpoints[0].path, ": is one checkpoint, of step ", checkpoints[0].step,
-                     ": give one of each step, from step 1 on; train keeps them with --keep_every_steps=1"));
+  // Parameters, means and the average.
+  const int64_t vectors = 2 + std::holds_alternative<AdamStep>(settings.update) + settings.ema.has_value();
+  int64_t before = BeginsWithSeed(checkpoints) ? 0 : checkpoints[0].step;
+  if (before == checkpoints.back().step) {
+    return Error(checkpoints[0], "is the state before the first step, of which there is nothing to unroll");
+  }
+  for (const CheckpointSummary& checkpoint : checkpoints) {
+    RETURN_IF_ERROR(CheckSame(checkpoints[0], checkpoint));
+    const int64_t steps = checkpoint.step - before;
+    const double bytes = 8.0 * static_cast<double>(steps + 1) * static_cast<double>(vectors * numbers);
+    if (bytes > static_cast<double>(max_bytes)) {
+      return Error(checkpoint,
+                   absl::StrCat("is ", steps,
+                                " steps after the checkpoint before, or the start of the run; the states "
+                                "between take ",
+                                static_cast<int64_t>(bytes), " bytes, more than --max_bytes=", max_bytes,
+                                ": the same train command with a smaller --keep_every_steps and another --output_dir "
+                                "makes the same run with more checkpoints"));
+    }
+    before = checkpoint.step;
   }
   return absl::OkStatus();
 }
 
-UnrolledRun UnrolledRunOf(std::vector<CheckpointSummary> checkpoints, std::vector<ParameterSlice> slices,
-                          const NetworkShape& shape, absl::Span<const int64_t> examples) {
+absl::StatusOr<UnrolledRun> UnrolledRunOf(std::vector<CheckpointSummary> checkpoints,
+                                          std::vector<ParameterSlice> slices, const NetworkShape& shape,
+                                          absl::Span<const int64_t> examples) {
+  ASSIGN_OR_RETURN(const StepSettings settings, ReadStepSettings(checkpoints[0]));
   UnrolledRun run;
   const bool from_seed = BeginsWithSeed(checkpoints);
-  Batches batches(checkpoints[0], examples);
-  for (size_t c = from_seed ? 0 : 1; c < checkpoints.size(); ++c) {
-    run.steps.push_back({batches.OfStep(checkpoints[c]), UpdateOf(checkpoints[c]), checkpoints[c].path});
+  Batches batches(settings, checkpoints[0].seed, examples);
+  StepCourse course(settings, batches.steps_per_epoch());
+  int64_t done = 0, count = 0;
+  double rate_sum = 0;
+  run.known = {0};
+  for (size_t c = 0; c < checkpoints.size(); ++c) {
+    const CheckpointSummary& after = checkpoints[c];
+    if (c > 0 || from_seed) {
+      double rate = 0, sum = 0;
+      const bool is_next = after.step == done + 1;
+      while (done < after.step) {
+        rate = is_next ? after.learning_rate : course.Rate(batches.epoch(), done);
+        sum += rate;
+        ++done;
+        UnrolledStep step;
+        step.examples = batches.Next();
+        step.update = UpdateOfStep(settings, rate, ++count);
+        step.clipping = settings.clipping;
+        step.average_share = course.AverageShare(done);
+        step.name = after.path;
+        run.steps.push_back(std::move(step));
+      }
+      if (!is_next) RETURN_IF_ERROR(CheckRates(after, rate, sum, rate_sum));
+      if (!batches.IsAt(after) || count != after.optimizer_step) {
+        return Error(after, absl::StrCat("is after batch ", after.batch, " of epoch ", after.epoch + 1, " and step ",
+                                         after.optimizer_step, " of its optimizer, expected batch ", batches.batch(),
+                                         " of epoch ", batches.epoch() + 1, " and step ", count, ", with the ",
+                                         examples.size(), " training structures of --train"));
+      }
+      run.known.push_back(static_cast<int64_t>(run.steps.size()));
+    }
+    RETURN_IF_ERROR(course.GoTo(after, slices));
+    batches.GoTo(after.epoch, after.batch);
+    done = after.step;
+    count = after.optimizer_step;
+    rate_sum = after.rate_sum;
   }
+  run.of_average = course.has_average();
   if (checkpoints[0].dtype == DType::kF64) {
     run.tolerance = 1e-5;
     run.rounding = 1e-15;
   }
-  run.state = [checkpoints = std::move(checkpoints), slices = std::move(slices), shape, from_seed,
-               update = run.steps[0].update](int64_t done) -> absl::StatusOr<OptimizerState> {
-    if (from_seed && done == 0) {
-      std::vector<double> initial = InitialAtomParameters(shape, checkpoints[0].seed);
-      OptimizerState state = ZeroState(update, initial.size());
-      if (checkpoints[0].dtype == DType::kF32) {
-        for (double& each : initial) each = static_cast<float>(each);
-      }
-      state.parameters = std::move(initial);
-      return state;
-    }
-    return ReadState(checkpoints[from_seed ? done - 1 : done], update, slices);
+  run.state = [checkpoints = std::move(checkpoints), slices = std::move(slices), shape, from_seed, known = run.known,
+               update = run.steps[0].update,
+               has_average = settings.ema.has_value()](int64_t at) -> absl::StatusOr<OptimizerState> {
+    const int64_t c = std::lower_bound(known.begin(), known.end(), at) - known.begin() - (from_seed ? 1 : 0);
+    if (c < 0) return InitialState(checkpoints[0], update, shape);
+    return ReadState(checkpoints[c], update, slices, has_average);
   };
   return run;
 }

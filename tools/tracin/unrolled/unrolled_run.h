@@ -17,16 +17,20 @@
 
 namespace rutile {
 
-// Returns OK if the run of these checkpoints, ordered by step, can be unrolled: one of each step, the same settings in
-// all of them, an optimizer whose steps StepBack knows, and no setting that changes steps otherwise. INVALID_ARGUMENT
-// naming the checkpoint, and the setting or the step that is missing.
-absl::Status CheckUnrolled(absl::Span<const CheckpointSummary> checkpoints);
+// Returns OK if the run of these checkpoints, ordered by step, can be unrolled: the same settings in all of them, an
+// optimizer whose steps StepBack knows, and no setting that changes steps otherwise. The steps between two checkpoints
+// are taken again, and their states must fit into max_bytes. INVALID_ARGUMENT naming the checkpoint, and the setting,
+// or the steps that are too many.
+absl::Status CheckUnrolled(absl::Span<const CheckpointSummary> checkpoints, int64_t max_bytes);
 
-// Returns the run of checkpoints that have passed CheckUnrolled. It begins with the parameters of the run's seed if the
-// first checkpoint is of step 1, else with that checkpoint. slices, shape: of its potential. examples: what it trained
-// on, ascending. States are read from the files when they are asked for.
-UnrolledRun UnrolledRunOf(std::vector<CheckpointSummary> checkpoints, std::vector<ParameterSlice> slices,
-                          const NetworkShape& shape, absl::Span<const int64_t> examples);
+// Returns the run of checkpoints that have passed CheckUnrolled. It begins with the parameters of the run's seed if
+// there is one checkpoint, or the first is no further from the start of the run than checkpoints are from each other;
+// else with the first checkpoint. slices, shape: of its potential. examples: what it trained on, ascending. States are
+// read from the files when they are asked for. INVALID_ARGUMENT naming a checkpoint whose place in the run, or whose
+// learning rates, are not what follows from the one before.
+absl::StatusOr<UnrolledRun> UnrolledRunOf(std::vector<CheckpointSummary> checkpoints,
+                                          std::vector<ParameterSlice> slices, const NetworkShape& shape,
+                                          absl::Span<const int64_t> examples);
 
 // Returns the steps that are unrolled for the record of scores, "1-4100".
 std::string UnrolledSteps(absl::Span<const CheckpointSummary> checkpoints);
