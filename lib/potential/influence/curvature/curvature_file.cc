@@ -151,15 +151,17 @@ absl::Status WriteCurvature(absl::string_view path, const Curvature& curvature) 
   for (const ColumnRange& range : curvature.columns) columns.insert(columns.end(), {range.begin, range.end});
   NamedTensors tensors;
   CHECK_EQ(curvature.inverse->size(), size);
-  const std::vector<double> factor = curvature.inverse->Factor();
+  const std::vector<double>& factor = curvature.inverse->Factor();
   if (!factor.empty()) {
-    std::vector<double> packed;
-    packed.reserve(size * (size + 1) / 2);
-    for (int64_t i = 0; i < size; ++i) packed.insert(packed.end(), &factor[i * size], &factor[i * size] + i + 1);
-    tensors.Set("factor", Tensor::Of(packed));
+    Tensor packed = Tensor::Zeros(DType::kF64, {size * (size + 1) / 2});
+    double* next = packed.mutable_values<double>().data();
+    for (int64_t i = 0; i < size; ++i) next = std::copy_n(&factor[i * size], i + 1, next);
+    tensors.Set("factor", packed);
   } else {
-    CurvatureRows rows = curvature.inverse->Rows();
-    tensors.Set("rows", Tensor::Of<double>(rows.rows, {static_cast<int64_t>(rows.rows.size()) / size, size}));
+    const CurvatureRows& rows = curvature.inverse->Rows();
+    // They are large, and outlive the tensor.
+    tensors.Set("rows", Tensor::View(DType::kF64, {static_cast<int64_t>(rows.rows.size()) / size, size},
+                                     rows.rows.data(), /*owner=*/nullptr));
     tensors.Set("inverse_root", Tensor::Of(rows.inverse_root));
   }
   tensors.Set("scale", Tensor::Of(std::vector<double>{curvature.energy_scale, curvature.force_scale}));

@@ -242,8 +242,9 @@ double GaussNewton::noise() const {
   return loss_sum_ * static_cast<double>(num_examples_) / (static_cast<double>(num_outputs_) - spent);
 }
 
-std::unique_ptr<InverseCurvature> GaussNewton::InverseOfSum() const {
-  return inverse_->OfMultiple(static_cast<double>(num_examples_));
+std::unique_ptr<InverseCurvature> GaussNewton::TakeInverseOfSum() {
+  inverse_->Multiply(static_cast<double>(num_examples_));
+  return std::move(inverse_);
 }
 
 std::string GaussNewton::Describe() const {

@@ -79,8 +79,8 @@ class GaussNewton {
   // a parameter: outputs measured with the variance of it / c_k give the parameters the covariance of it K. The
   // numerator alone is divided by all outputs if effective_parameters() was not computed.
   double noise() const;
-  // The inverse of n (H + D), whose product with a vector is that of K.
-  std::unique_ptr<InverseCurvature> InverseOfSum() const;
+  // Hands over the inverse of n (H + D), whose product with a vector is that of K. Solve and SolveHalf must not follow.
+  std::unique_ptr<InverseCurvature> TakeInverseOfSum();
   // A sentence on matrix and damping, for users.
   std::string Describe() const;
 
@@ -99,7 +99,7 @@ class GaussNewton {
   double effective_parameters_ = 0, loss_sum_ = 0, mean_damping_ = 0, trace_ = 0;
   bool counts_roots_ = false;
   bool is_damped_by_trace_ = false, has_matrix_ = true;
-  std::unique_ptr<const InverseCurvature> inverse_;  // of H + D
+  std::unique_ptr<InverseCurvature> inverse_;  // of H + D
   LossCoupling coupling_ = LossCoupling::kNone;
   std::vector<double> term_gradients_;  // [3, C] u_t, or empty
   StructureTerms sums_;                 // of all structures

@@ -71,7 +71,9 @@ class MatrixInverse final : public InverseCurvature {
   MatrixInverse(std::vector<double> factor, double damping_trace)
       : size_(static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(factor.size()))))),
         factor_(std::move(factor)),
-        damping_trace_(damping_trace) {}
+        damping_trace_(damping_trace) {
+    for (int64_t i = 0; i < size_; ++i) std::fill_n(&factor_[i * size_] + i + 1, size_ - i - 1, 0.0);
+  }
 
   int64_t size() const override { return size_; }
   void Solve(int64_t count, double* vectors, ThreadPool* pool) const override {
@@ -86,22 +88,18 @@ class MatrixInverse final : public InverseCurvature {
     StoreTransposed(count, size_, sides, vectors);
   }
   double damping_trace() const override { return damping_trace_; }
-  std::vector<double> Factor() const override {
-    std::vector<double> factor(factor_.size(), 0.0);
-    for (int64_t i = 0; i < size_; ++i) std::copy_n(&factor_[i * size_], i + 1, &factor[i * size_]);
-    return factor;
-  }
-  CurvatureRows Rows() const override { return {}; }
-  std::unique_ptr<InverseCurvature> OfMultiple(double factor) const override {
-    std::vector<double> multiple = factor_;
-    for (double& each : multiple) each *= std::sqrt(factor);
-    return std::make_unique<MatrixInverse>(std::move(multiple), kNaN);
+  const std::vector<double>& Factor() const override { return factor_; }
+  const CurvatureRows& Rows() const override { return no_rows_; }
+  void Multiply(double factor) override {
+    for (double& each : factor_) each *= std::sqrt(factor);
+    damping_trace_ = kNaN;
   }
 
  private:
   const int64_t size_;
-  const std::vector<double> factor_;
-  const double damping_trace_;
+  std::vector<double> factor_;  // [C, C]
+  double damping_trace_;
+  const CurvatureRows no_rows_;
 };
 
 // With W = 1 - Z^T L^-T (L + 1)^-1 Z, W W^T = 1 - Z^T G^-1 Z (A. Andrews, AIAA Journal 6, 1165 (1968)), so that M =
@@ -113,8 +111,7 @@ class RowsInverse final : public InverseCurvature {
   explicit RowsInverse(CurvatureRows rows)
       : size_(static_cast<int64_t>(rows.inverse_root.size())),
         num_rows_(static_cast<int64_t>(rows.rows.size()) / size_),
-        z_(std::move(rows.rows)),
-        inverse_root_(std::move(rows.inverse_root)) {}
+        scaled_(std::move(rows)) {}
 
   bool Factorize(const CurvatureLosses& losses, bool has_trace, ThreadPool* pool, bool* lost) {
     factor_.assign(num_rows_ * num_rows_, 0.0);
@@ -148,25 +145,23 @@ class RowsInverse final : public InverseCurvature {
     ApplyLosses(count, vectors, /*transposed=*/false);
   }
   double damping_trace() const override { return damping_trace_; }
-  std::vector<double> Factor() const override { return {}; }
-  CurvatureRows Rows() const override {
+  const std::vector<double>& Factor() const override { return no_factor_; }
+  const CurvatureRows& Rows() const override {
     CHECK(b_.empty()) << "without what it lost it is another curvature";
-    return {z_, inverse_root_};
+    return scaled_;
   }
-  std::unique_ptr<InverseCurvature> OfMultiple(double factor) const override {
-    auto multiple = std::make_unique<RowsInverse>(*this);
-    for (double& each : multiple->inverse_root_) each /= std::sqrt(factor);
+  void Multiply(double factor) override {
+    for (double& each : scaled_.inverse_root) each /= std::sqrt(factor);
     // What a multiple of A loses is a multiple, too: Q stays.
-    multiple->damping_trace_ = kNaN;
-    return multiple;
+    damping_trace_ = kNaN;
   }
 
  private:
-  MatrixView<double> Z() const { return {z_.data(), num_rows_, size_, size_, false}; }
+  MatrixView<double> Z() const { return {scaled_.rows.data(), num_rows_, size_, size_, false}; }
 
   void Scale(int64_t count, double* vectors) const {
     for (int64_t k = 0; k < count; ++k) {
-      for (int64_t c = 0; c < size_; ++c) vectors[k * size_ + c] *= inverse_root_[c];
+      for (int64_t c = 0; c < size_; ++c) vectors[k * size_ + c] *= scaled_.inverse_root[c];
     }
   }
 
@@ -241,12 +236,13 @@ class RowsInverse final : public InverseCurvature {
     double length = 0;
     for (const double each : v) length += each * each / static_cast<double>(size_);
     length = length > 0 ? std::sqrt(length) : 1;
-    for (int64_t c = 0; c < size_; ++c) v[c] = (v[c] + length * std::sin(static_cast<double>(c))) / inverse_root_[c];
+    for (int64_t c = 0; c < size_; ++c)
+      v[c] = (v[c] + length * std::sin(static_cast<double>(c))) / scaled_.inverse_root[c];
     std::vector<double> x = v;
     Solve(1, x.data(), pool);
     // A x = D^1/2 (1 + Z^T Z) D^1/2 x - U diag(1/l) U^T x, compared in units of D^1/2.
     std::vector<double> scaled(size_), found(size_);
-    for (int64_t c = 0; c < size_; ++c) found[c] = scaled[c] = x[c] / inverse_root_[c];
+    for (int64_t c = 0; c < size_; ++c) found[c] = scaled[c] = x[c] / scaled_.inverse_root[c];
     MultiplyDense(Z(), MatrixView<double>{scaled.data(), size_, 1, 1, false}, /*add=*/false, zx.data(), 1);
     MultiplyDense(MatrixView<double>{zx.data(), 1, num_rows_, num_rows_, false}, Z(), /*add=*/true, found.data(),
                   size_);
@@ -254,11 +250,11 @@ class RowsInverse final : public InverseCurvature {
       const double* const u = &losses.vectors[t * size_];
       double product = 0;
       for (int64_t c = 0; c < size_; ++c) product += u[c] * x[c];
-      for (int64_t c = 0; c < size_; ++c) found[c] -= u[c] * product / losses.divisor[t] * inverse_root_[c];
+      for (int64_t c = 0; c < size_; ++c) found[c] -= u[c] * product / losses.divisor[t] * scaled_.inverse_root[c];
     }
     double error = 0, all = 0;
     for (int64_t c = 0; c < size_; ++c) {
-      const double expected = v[c] * inverse_root_[c];
+      const double expected = v[c] * scaled_.inverse_root[c];
       error += (found[c] - expected) * (found[c] - expected);
       all += expected * expected;
     }
@@ -266,10 +262,10 @@ class RowsInverse final : public InverseCurvature {
   }
 
   const int64_t size_, num_rows_;
-  std::vector<double> z_;                 // [R, C]
-  std::vector<double> inverse_root_;      // D^-1/2 [C]
+  CurvatureRows scaled_;                  // Z [R, C] and D^-1/2 [C]
   std::vector<double> factor_, shifted_;  // L and L + 1 [R, R]
   std::vector<double> q_, b_;             // Q^T [losses, C] and K + 1 [losses, losses], or empty
+  const std::vector<double> no_factor_;
   double damping_trace_ = 0;
 };
 

@@ -24,7 +24,7 @@ struct CurvatureRows {
   std::vector<double> rows, inverse_root;
 };
 
-// Can be used by several threads at the same time. The bits do not depend on their number.
+// Its const functions can be used by several threads at the same time. The bits do not depend on their number.
 class InverseCurvature {
  public:
   virtual ~InverseCurvature() = default;
@@ -38,11 +38,11 @@ class InverseCurvature {
   // numbers a side.
   virtual double damping_trace() const = 0;
   // The Cholesky factor [C, C] of A, row-major, zero above the diagonal; empty if the form has none.
-  virtual std::vector<double> Factor() const = 0;
+  virtual const std::vector<double>& Factor() const = 0;
   // What the form by rows was made of; empty if the form is another. CHECK-fails if A has lost something.
-  virtual CurvatureRows Rows() const = 0;
-  // Returns the inverse of `factor` A, in the same form, without damping_trace().
-  virtual std::unique_ptr<InverseCurvature> OfMultiple(double factor) const = 0;
+  virtual const CurvatureRows& Rows() const = 0;
+  // Makes it the inverse of `factor` A, without damping_trace().
+  virtual void Multiply(double factor) = 0;
 };
 
 // What A loses: the sum over t of u_t u_t^T / l_t.

@@ -60,7 +60,7 @@ absl::StatusOr<MadeCurvature> MakeCurvature(const Potential& potential, const At
   Curvature& curvature = made.curvature;
   curvature.model = ModelDigest(at_point);
   curvature.columns = columns;
-  curvature.inverse = matrix->InverseOfSum();
+  curvature.inverse = matrix->TakeInverseOfSum();
   curvature.energy_scale = curvature.force_scale = made.noise_scale;
   curvature.energy_curvature = weights.energy * formulas.energy_loss.Curvature(0);
   if (held_out.empty()) return made;
