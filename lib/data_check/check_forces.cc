@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -91,6 +92,38 @@ std::string Agreement(const WorkSlope& slope) {
 void CheckForcesAndStresses(absl::Span<const FrameFacts> frames, std::vector<DataFinding>* findings) {
   CheckSizes(frames, &FrameFacts::largest_force, kForces, findings);
   CheckSizes(frames, &FrameFacts::largest_stress, kStresses, findings);
+}
+
+void CheckMixedForces(absl::Span<const FrameFacts> frames, const std::map<std::string, WorkCheck>& work,
+                      std::vector<DataFinding>* findings) {
+  int64_t consistent = 0;
+  std::vector<std::pair<std::string, WorkSlope>> others;
+  for (const auto& [source, of_source] : work) {
+    const std::optional<WorkSlope> slope = of_source.ForceSlope();
+    if (!slope.has_value() || !slope->is_certain()) continue;
+    if (ExplainForceSlope(slope->value).empty()) {
+      ++consistent;
+    } else {
+      others.emplace_back(source, *slope);
+    }
+  }
+  if (consistent == 0) return;  // what is wrong with all is told of all
+  for (const auto& [source, slope] : others) {
+    std::vector<int64_t> of_source;
+    for (int64_t f = 0; f < static_cast<int64_t>(frames.size()); ++f) {
+      if (SourceOf(frames[f]) == source && frames[f].largest_force.has_value()) of_source.push_back(f);
+    }
+    findings->push_back({"mixed",
+                         absl::StrCat(of_source.size(), " structures (", NamesOf(frames, of_source),
+                                      ") have forces unlike the rest: "
+                                      "differences of their energies are ",
+                                      Decimal(slope.value, 4), " times the work of the forces, ", Agreement(slope),
+                                      ", and 1 is expected, as in ", consistent, consistent == 1 ? " other" : " others",
+                                      " of the files; it would be explained by ", ExplainForceSlope(slope.value)),
+                         absl::StrCat("convert energies and forces of ", source.empty() ? "these" : source,
+                                      " to eV and eV/Angstrom, or leave them out"),
+                         of_source});
+  }
 }
 
 void CheckWork(const WorkCheck& work, std::vector<DataFinding>* findings) {

@@ -26,11 +26,22 @@ void CheckDistances(absl::Span<const FrameFacts> frames, std::vector<DataFinding
 void CheckEnergies(absl::Span<const FrameFacts> frames, const CompositionFit& fit,
                    const std::map<uint8_t, double>& atomic_energies, std::vector<DataFinding>* findings);
 
+// "mixed": energies of equal composition that are of two kinds, by unit or reference.
+void CheckMixedEnergies(absl::Span<const FrameFacts> frames, std::vector<DataFinding>* findings);
+
 // "force", "stress": outliers and implausible sizes.
 void CheckForcesAndStresses(absl::Span<const FrameFacts> frames, std::vector<DataFinding>* findings);
 
 // "work": energies, forces and stresses that do not fit together.
 void CheckWork(const WorkCheck& work, std::vector<DataFinding>* findings);
+
+// "mixed": files (SourceOf) whose forces do not fit their energies, where those of all structures together do. work: by
+// source.
+void CheckMixedForces(absl::Span<const FrameFacts> frames, const std::map<std::string, WorkCheck>& work,
+                      std::vector<DataFinding>* findings);
+
+// Returns the file that a structure was read from, or for a file of a single structure its folder.
+std::string SourceOf(const FrameFacts& frame);
 
 // "coverage": labels that some structures have and others lack.
 void CheckCoverage(absl::Span<const FrameFacts> frames, const DataCheckOptions& options,

@@ -61,6 +61,7 @@ class DataChecker {
   const DataCheckOptions options_;
   FrameExaminer examiner_;
   WorkCheck work_;
+  std::map<std::string, WorkCheck> work_by_source_;  // of the first sources alone
   std::vector<FrameFacts> frames_;
 };
 

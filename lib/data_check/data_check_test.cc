@@ -1,5 +1,6 @@
 #include "lib/data_check/data_check.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -255,6 +256,84 @@ TEST(DataCheckTest, OnlyAcrossParts) {
                                  "(validation) repeats s#7 (training)"));
     EXPECT_THAT(text, Not(HasSubstr("\n")));
   }
+}
+
+// Frames of file `file`, from number `first` on.
+std::vector<Structure> FramesOf(const std::string& file, int first, int count) {
+  std::vector<Structure> frames;
+  for (int i = first; i < first + count; ++i) {
+    frames.push_back(Frame(i));
+    frames.back().name = absl::StrCat(file, "#", i - first);
+  }
+  return frames;
+}
+
+std::vector<Structure> Joined(std::vector<Structure> a, const std::vector<Structure>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+TEST(DataCheckTest, MixedUnitsOfEnergiesNameTheFile) {
+  std::vector<Structure> hartree = FramesOf("b.xyz", 20, 8);
+  for (Structure& s : hartree) s.energy = *s.energy / 27.2114;
+  const std::vector<DataFinding> findings = Check(Joined(FramesOf("a.xyz", 0, 12), hartree));
+  const auto found = std::find_if(findings.begin(), findings.end(), [](const auto& f) { return f.check == "mixed"; });
+  ASSERT_NE(found, findings.end()) << Messages(findings);
+  EXPECT_EQ(found->frames.size(), 8u);
+  EXPECT_THAT(found->Message(), AllOf(HasSubstr("8 structures (b.xyz#0"), HasSubstr("all of them in b.xyz"),
+                                      HasSubstr("Hartree"), HasSubstr("multiply the former by 27.2114")));
+}
+
+TEST(DataCheckTest, TwoReferencesInOneFile) {
+  std::vector<Structure> frames = Frames(24);
+  for (size_t i = 0; i < frames.size(); i += 3) *frames[i].energy += 3 * 2.0;  // 2 eV per atom
+  const std::vector<DataFinding> findings = Check(frames);
+  ASSERT_EQ(findings.size(), 1u) << Messages(findings);
+  EXPECT_EQ(findings[0].check, "mixed");
+  EXPECT_EQ(findings[0].frames.size(), 8u);
+  EXPECT_THAT(findings[0].Message(),
+              AllOf(HasSubstr("s#0, s#3"), HasSubstr("two programs"), Not(HasSubstr("Hartree"))));
+}
+
+// What has one composition and is other matter: a dilute phase, few of them, or a range that is filled.
+TEST(DataCheckTest, OtherEnergiesAreNotMixed) {
+  std::vector<Structure> dilute = Frames(24);
+  for (size_t i = 0; i < dilute.size(); i += 3) {
+    *dilute[i].energy += 6;
+    for (double& x : dilute[i].cell) x *= 1.3;
+  }
+  EXPECT_EQ(Messages(Check(dilute)), "");
+  std::vector<Structure> few = Frames(24);
+  for (int i = 0; i < 4; ++i) *few[i].energy += 6;
+  EXPECT_EQ(Messages(Check(few)), "");
+  std::vector<Structure> filled = Frames(24);
+  for (size_t i = 0; i < filled.size(); ++i) *filled[i].energy += 0.4 * static_cast<double>(i);
+  EXPECT_EQ(Messages(Check(filled)), "");
+}
+
+// Structures along one coordinate x of one atom in a harmonic well, 10 x^2 eV, in files of 12. factor: of the forces.
+std::vector<Structure> Well(const std::string& file, double factor) {
+  std::vector<Structure> frames;
+  for (int i = 0; i < 12; ++i) {
+    Structure s = Frame(1);
+    s.name = absl::StrCat(file, "#", i);
+    const double x = 0.05 + 0.02 * i;
+    s.position[0] = x;
+    s.energy = -2400 + 10 * x * x;
+    s.force = {-20 * x * factor, 0, 0, 20 * x * factor, 0, 0, 0, 0, 0};
+    frames.push_back(s);
+  }
+  return frames;
+}
+
+TEST(DataCheckTest, AFileWithForcesInAnotherUnit) {
+  EXPECT_EQ(Messages(Check(Joined(Well("a.xyz", 1), Well("b.xyz", 1)))).find("mixed"), std::string::npos);
+  std::vector<Structure> frames = Joined(Well("a.xyz", 1), Well("b.xyz", 1));
+  frames = Joined(std::move(frames), Well("c.xyz", 1 / 51.4221));
+  const std::string messages = Messages(Check(frames));
+  EXPECT_THAT(messages, AllOf(HasSubstr("12 structures (c.xyz#0"), HasSubstr("Hartree/Bohr"), HasSubstr("2 others")));
+  // Where all files have it, it is told once, of all.
+  EXPECT_EQ(Messages(Check(Joined(Well("a.xyz", 0.02), Well("b.xyz", 0.02)))).find("mixed"), std::string::npos);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "lib/structure/cell.h"
 #include "lib/structure/covalent_radii.h"
 #include "lib/structure/element.h"
 
@@ -118,6 +119,9 @@ void ExamineWithoutDistances(const Structure& structure, FrameFacts* facts) {
   hash.AddRounded(structure.cell);
   for (const bool periodic : structure.pbc) hash.Add(periodic);
   facts->geometry = hash.value();
+  const bool is_bulk = std::all_of(structure.pbc.begin(), structure.pbc.end(), [](bool periodic) { return periodic; });
+  facts->volume_per_atom =
+      is_bulk && facts->atoms > 0 ? std::abs(CellVolume(structure.cell)) / static_cast<double>(facts->atoms) : 0;
   facts->energy = structure.energy;
   facts->largest_force.reset();
   if (!structure.force.empty()) facts->largest_force = LargestMagnitude(structure.force);

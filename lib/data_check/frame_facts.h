@@ -27,6 +27,7 @@ struct FrameFacts {
   DataPart part = DataPart::kAll;
   int64_t atoms = 0;
   std::vector<std::pair<uint8_t, int32_t>> composition;  // atomic number and count, in rising order
+  double volume_per_atom = 0;                            // Angstrom^3; 0 unless periodic in three directions
   std::optional<double> energy;                          // eV, total
   std::optional<double> largest_force;                   // eV/Angstrom, the largest |component|
   std::optional<double> largest_stress;                  // eV/Angstrom^3, the largest |component|
