@@ -51,6 +51,7 @@ class XsfReader : public FrameReader {
         if (animated_ && frames_ == steps_) {
           return Error("a structure behind the ", steps_, " that ANIMSTEPS states; correct the number");
         }
+        has_atoms_ = true;
         RETURN_IF_ERROR(word == "ATOMS" ? ReadAtoms(structure) : ReadPrimCoord(structure));
         ++frames_;
         if (!animated_) RETURN_IF_ERROR(ReadTail());
@@ -100,6 +101,10 @@ class XsfReader : public FrameReader {
     if (!parsed.has_value()) return Error(key, ": ", WhyNoNumber(number), ", expected an energy in eV");
     if (!unit.empty() && !absl::EqualsIgnoreCase(unit, "eV")) {
       return Error(key, " in ", Quoted(unit), ", expected eV; convert it");
+    }
+    if (energy->has_value() && has_atoms_ && !animated_) {
+      return Error("a second ", key, " after the atoms of a structure, expected one structure in a file: several XSF ",
+                   "files in one? Give a file to each, as in list:FILE with their names");
     }
     if (energy->has_value()) return Error("a second ", key, " for one structure, expected one; remove the other");
     *energy = parsed;
@@ -400,6 +405,7 @@ class XsfReader : public FrameReader {
   int64_t cell_line_ = 0;
   std::optional<int> dimensions_;
   bool animated_ = false;
+  bool has_atoms_ = false;  // those of a structure have begun
   int64_t steps_ = 0;
   int64_t frames_ = 0;
   int64_t last_rows_ = 0;   // number of rows in the previous frame; 0 if it stated no count

@@ -206,6 +206,8 @@ TEST(XsfReaderTest, Malformed) {
       {"# total energy = nan eV\nATOMS\nH 0 0 0\n", "f:1: total energy: 'nan' is not finite"},
       {"# total energy = 1 Ha\nATOMS\nH 0 0 0\n", "f:1: total energy in 'Ha', expected eV"},
       {"# total energy = 1 eV\n# total energy = 1 eV\nATOMS\nH 0 0 0\n", "f:2: a second total energy"},
+      {"# total energy = 1 eV\nATOMS\nH 0 0 0\n# total energy = 1 eV\nATOMS\nH 0 0 0\n",
+       "f:4: a second total energy after the atoms of a structure, expected one structure in a file: several XSF"},
       {"ATOMS\n# total energy = 1 Ry\nH 0 0 0\n", "f:2: total energy in 'Ry'"},
       {"CRYSTAL\nPRIMVEC\n# total energy = 1 Ry\n1 0 0\n", "f:3: total energy in 'Ry'"},
       {"ANIMSTEPS 0\n", "f:1: ANIMSTEPS ' 0'"},
