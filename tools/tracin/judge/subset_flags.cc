@@ -80,6 +80,20 @@ std::string FlagsOfSubsetRuns(absl::string_view flags, const std::map<std::strin
   return first + kept;
 }
 
+std::string WithoutFormerDefaults(absl::string_view flags, const std::map<std::string, std::string>& resolved) {
+  static const auto& former = *new std::map<std::string, std::string>{
+      {"potential", "chebyshev"}, {"max_epochs", "1000"}, {"kge_model", "conve"}};
+  std::string kept;
+  for (const absl::string_view line : absl::StrSplit(flags, '\n', absl::SkipEmpty())) {
+    const std::string name(FlagOf(line));
+    const auto value = former.find(name);
+    const bool is_former =
+        value != former.end() && resolved.count(name) > 0 && line == absl::StrCat("--", name, "=", value->second);
+    if (!is_former) absl::StrAppend(&kept, line, "\n");
+  }
+  return kept;
+}
+
 bool DecidesModel(absl::string_view flag) { return !IsOwnFlag(flag) && !IsOfMachine(flag); }
 
 }  // namespace rutile

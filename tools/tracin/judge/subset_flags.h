@@ -16,6 +16,11 @@ namespace rutile {
 // flags.txt leaves them to train, which may choose otherwise in another version, on other data or without those limits.
 std::string FlagsOfSubsetRuns(absl::string_view flags, const std::map<std::string, std::string>& resolved = {});
 
+// Returns the flags without the lines of `resolved` that say what versions before these flags did where nothing was
+// said:
+// --potential=chebyshev, --max_epochs=1000 and --kge_model=conve.
+std::string WithoutFormerDefaults(absl::string_view flags, const std::map<std::string, std::string>& resolved);
+
 // True for a flag whose value decides the model: none of those above, and none of the machine (device, caches).
 bool DecidesModel(absl::string_view flag);
 

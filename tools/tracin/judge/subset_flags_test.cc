@@ -43,5 +43,15 @@ TEST(SubsetFlagsTest, WhatDecidesAModel) {
   }
 }
 
+TEST(SubsetFlagsTest, FormerDefaultsAreWhatOlderFilesDoNotSay) {
+  const std::map<std::string, std::string> resolved = {{"potential", "chebyshev"}, {"max_epochs", "1000"}};
+  EXPECT_EQ(WithoutFormerDefaults("--max_epochs=1000\n--potential=chebyshev\n--hidden=4\nd.xyz\n", resolved),
+            "--hidden=4\nd.xyz\n");
+  const std::string other = "--max_epochs=200\n--potential=many-body\nd.xyz\n";
+  EXPECT_EQ(WithoutFormerDefaults(other, {{"potential", "many-body"}, {"max_epochs", "200"}}), other);
+  EXPECT_EQ(WithoutFormerDefaults("--kge_model=conve\nt\n", {{"kge_model", "conve"}}), "t\n");
+  EXPECT_EQ(WithoutFormerDefaults("--kge_model=conve\nt\n", {}), "--kge_model=conve\nt\n");
+}
+
 }  // namespace
 }  // namespace rutile

@@ -68,11 +68,14 @@ absl::StatusOr<int64_t> SeedOf(const RunDirectory& run) {
   return absl::InvalidArgumentError(absl::StrCat(run.config(), ": has no \"seed\""));
 }
 
-// Returns what train decided for the run where no flag had to say it: its length, and the kind of its potential.
+// Returns what train decided for the run where no flag had to say it: its length, and the kind of its model.
 std::map<std::string, std::string> ResolvedByTrain(const std::map<std::string, std::string>& settings) {
   std::map<std::string, std::string> resolved;
   if (const auto found = settings.find("--max_epochs"); found != settings.end()) resolved["max_epochs"] = found->second;
-  if (settings.count("kge_model") > 0) return resolved;
+  if (const auto found = settings.find("kge_model"); found != settings.end()) {
+    resolved["kge_model"] = found->second;
+    return resolved;
+  }
   // Versions without the flag learned no other kind.
   const auto found = settings.find("--potential");
   resolved["potential"] = found == settings.end() ? "chebyshev" : found->second;
@@ -103,7 +106,16 @@ absl::StatusOr<SubsetRuns> SubsetRuns::Create(const std::string& directory, cons
   RETURN_IF_ERROR(MakeDirectories(flags.directory));
   RETURN_IF_ERROR(WriteOrCompare(record, identity, "trainings of another run"));
   ASSIGN_OR_RETURN(const TrainingSetup setup, ReadTrainingSetup(run.last()));
-  const std::string shared = FlagsOfSubsetRuns(all_flags.data(), ResolvedByTrain(setup.settings));
+  const std::map<std::string, std::string> resolved = ResolvedByTrain(setup.settings);
+  const std::string shared = FlagsOfSubsetRuns(all_flags.data(), resolved);
+  if (FileExists(runs.FlagFile())) {
+    ASSIGN_OR_RETURN(const FileContents there, FileContents::Open(runs.FlagFile()));
+    // A version that did not write what train decides trained with what was decided then. Further trainings need it.
+    const std::string former = WithoutFormerDefaults(shared, resolved);
+    if (there.data() != shared && WithoutFormerDefaults(there.data(), resolved) == former) {
+      RETURN_IF_ERROR(WriteFileAtomically(runs.FlagFile(), shared));
+    }
+  }
   RETURN_IF_ERROR(WriteOrCompare(runs.FlagFile(), shared, "trainings with other flags"));
   return runs;
 }

@@ -205,6 +205,18 @@ for kind in many-body chebyshev; do
   expect_line "^--potential=$kind" of-$kind/flags.txt
   expect_line '^--max_epochs=2$' of-$kind/flags.txt
 done
+# A folder of such a version says less, and goes on where its trainings were what the run was; else they were others.
+cp of-chebyshev/flags.txt said.txt
+sed -i '/^--potential=/d' of-chebyshev/flags.txt
+succeeds $tracin --train=s2.extxyz --test=t.extxyz --judge=of-chebyshev --plan_subsets=3 old-chebyshev
+expect_line 'of which 3 are there already' log
+cmp of-chebyshev/flags.txt said.txt || fail "flags of a folder of an older version: $(cat of-chebyshev/flags.txt)"
+sed -i '/^--potential=/d' of-many-body/flags.txt
+refuses 'trainings with other flags' \
+  $tracin --train=s2.extxyz --test=t.extxyz --judge=of-many-body --plan_subsets=3 old-many-body
+sed -i '/^--max_epochs=/d' of-chebyshev/flags.txt
+refuses 'trainings with other flags.*--max_epochs=2' \
+  $tracin --train=s2.extxyz --test=t.extxyz --judge=of-chebyshev --plan_subsets=3 old-chebyshev
 
 # Triples. Each entity keeps a triple, and inverse examples count for their triple.
 succeeds $featurize --train="$elements/train.txt" --valid="$elements/valid.txt" --test="$elements/test.txt" \
