@@ -105,7 +105,8 @@ bool DrawsBesideNamed(const SplitOptions& options) {
          (names_validation && !names_test && options.test_fraction > 0);
 }
 
-absl::StatusOr<Split> MakeSplit(const AtomicData& data, const SplitFiles& files, const IsolatedAtoms& isolated,
+// Divides all structures, those that are then left out, too.
+absl::StatusOr<Split> DivideAll(const AtomicData& data, const SplitFiles& files,
                                 const std::optional<CheckpointSummary>& resumed, const Member& member,
                                 TrainerOptions* trainer) {
   const SplitLookup lookup = {data.num_structures(),
@@ -116,24 +117,27 @@ absl::StatusOr<Split> MakeSplit(const AtomicData& data, const SplitFiles& files,
   ASSIGN_OR_RETURN(const SplitOptions options, SplitOptionsFromFlags(files, lookup, is_earlier));
   if (!is_earlier && (resumed.has_value() || DrawsBesideNamed(options))) trainer->config[kSharesOf] = kUnnamed;
   RETURN_IF_ERROR(CheckListsApart(data, options));
-  ASSIGN_OR_RETURN(Split split, DrawSplit(data, files, options, *trainer, member));
+  return DrawSplit(data, files, options, *trainer, member);
+}
+
+absl::Status LeaveOutIsolatedAndWeightless(const AtomicData& data, const IsolatedAtoms& isolated, Split* split) {
   if (!isolated.left_out.empty()) {
-    for (std::vector<int64_t>* set : {&split.train, &split.validation, &split.test}) {
+    for (std::vector<int64_t>* set : {&split->train, &split->validation, &split->test}) {
       const auto end = std::remove_if(set->begin(), set->end(), [&](int64_t s) { return isolated.left_out[s]; });
       set->erase(end, set->end());
     }
-    if (split.train.empty()) return absl::InvalidArgumentError("every training structure is an isolated atom");
+    if (split->train.empty()) return absl::InvalidArgumentError("every training structure is an isolated atom");
   }
   // Structures of weight 0 contribute nothing: they get no place in batches and no share in sampling.
   const auto end =
-      std::remove_if(split.train.begin(), split.train.end(), [&](int64_t s) { return data.weight(s) == 0; });
-  const auto weightless = split.train.end() - end;
-  split.train.erase(end, split.train.end());
-  if (split.train.empty()) {
+      std::remove_if(split->train.begin(), split->train.end(), [&](int64_t s) { return data.weight(s) == 0; });
+  const auto weightless = split->train.end() - end;
+  split->train.erase(end, split->train.end());
+  if (split->train.empty()) {
     return absl::InvalidArgumentError("every training structure has weight 0: nothing can be learned");
   }
   if (weightless > 0) PrintMessage(absl::StrCat(weightless, " training structures have weight 0 and are left out"));
-  return split;
+  return absl::OkStatus();
 }
 
 // Leaves out structures that can be neither learned from nor compared with: those without an energy, or forces or a
@@ -164,23 +168,35 @@ absl::Status LeaveOutUnlabeled(const AtomicData& data, const LossOptions& loss, 
   return absl::OkStatus();
 }
 
+// fewest_atoms: of the structures that count.
+bool AnyForces(const AtomicData& data, const std::vector<int64_t>& set, int64_t fewest_atoms = 1) {
+  return std::any_of(set.begin(), set.end(),
+                     [&](int64_t s) { return !data.force(s).empty() && data.num_atoms(s) >= fewest_atoms; });
+}
+
 // True if a run that nobody told about forces can learn and validate them. A file of features is made to learn
 // energies.
 bool HasForcesToLearn(const AtomicData& data, const Split& split) {
-  if (data.has_features()) return false;
-  const auto any = [&](const std::vector<int64_t>& set) {
-    return std::any_of(set.begin(), set.end(), [&](int64_t s) { return !data.force(s).empty(); });
-  };
-  return any(split.train) && (split.validation.empty() || any(split.validation));
+  if (data.has_features() || !AnyForces(data, split.train)) return false;
+  return split.validation.empty() || AnyForces(data, split.validation);
+}
+
+// True if a many-body potential, which is chosen for structures with forces, would learn some. There is no force on an
+// atom alone.
+bool LearnsForcesByDefault(const AtomicData& data, const Split& split, Preset preset, const LossOptions& loss) {
+  constexpr int64_t kFewestAtoms = 2;
+  if (!AnyForces(data, split.train, kFewestAtoms)) return false;
+  if (loss.force_weight > 0 || loss.stress_weight > 0) return true;
+  return MayLearnForces(preset, loss) && (split.validation.empty() || AnyForces(data, split.validation, kFewestAtoms));
 }
 
 constexpr char kChoseManyBody[] =
     "learns a many-body potential, the more accurate kind; --potential=chebyshev learns one that predicts ten times as "
     "fast, and --preset=aenet one that aenet reads, too";
-constexpr char kChoseForNothing[] =
-    "some structures have forces, so that a many-body potential is learned, but from energies alone, as the training "
-    "or "
-    "the validation set has none: --potential=chebyshev does that faster";
+constexpr char kForcesElsewhere[] =
+    "learns a potential on Chebyshev features: some structures have forces, but they cannot be learned, as the "
+    "training "
+    "or the validation set has none; --potential=many-body learns the other kind without them, too";
 constexpr char kValidatesOnCpu[] = "validation runs on the CPU";
 
 // Structures need --species, and the error suggests one order of many. What goes on from a model has that of the model.
@@ -261,9 +277,17 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
       ReadTrainingData(inputs, task_options.atomic_energies, DescriptorDefaultsOf(preset), choice);
   RETURN_IF_ERROR(WithKnownSpecies(read.status(), model, resumed));
   AtomicData data = *std::move(read);
+  // The data were read before they were divided: what is learned from decides which potential learns it.
+  ASSIGN_OR_RETURN(Split split, DivideAll(data, files, resumed, members[0], &options));
+  *chosen = choice == PotentialChoice::kManyBodyIfForces && !data.descriptor().is_chebyshev();
+  if (*chosen && !LearnsForcesByDefault(data, split, preset, task_options.loss)) {
+    ASSIGN_OR_RETURN(const DescriptorOptions chebyshev, DescriptorOptionsFromFlags(DescriptorDefaultsOf(preset)));
+    data = data.WithDescriptor(chebyshev);
+    *chosen = false;
+    messages.push_back(kForcesElsewhere);
+  }
   if (!data.descriptor().is_chebyshev()) {
     SetManyBodyEpochs(resumed, &options);
-    *chosen = choice == PotentialChoice::kManyBodyIfForces;
     if (*chosen) messages.push_back(kChoseManyBody);
   }
   if (data.descriptor().is_chebyshev()) {
@@ -281,13 +305,12 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   ASSIGN_OR_RETURN(task_options.precision, PrecisionFromFlags(data64, factors, options));
   ASSIGN_OR_RETURN(const IsolatedAtoms isolated,
                    IsolatedAtomsFromFlags(data, HeldOut(data, files), &task_options.atomic_energies));
-  ASSIGN_OR_RETURN(Split split, MakeSplit(data, files, isolated, resumed, members[0], &options));
+  RETURN_IF_ERROR(LeaveOutIsolatedAndWeightless(data, isolated, &split));
   if (HasForcesToLearn(data, split) && LearnForces(preset, &task_options.loss)) {
     messages.push_back(absl::StrCat("forces are learned, too: --force_weight=", task_options.loss.force_weight,
                                     "; for energies alone give --force_weight=0"));
   }
   const bool learns_forces = task_options.loss.force_weight > 0 || task_options.loss.stress_weight > 0;
-  if (*chosen && !learns_forces) PrintWarning(kChoseForNothing);
   if (data.descriptor().is_chebyshev() && learns_forces && !model.has_value() && !resumed.has_value()) {
     const std::string why =
         WhyChebyshev(preset, on_gpu, data.from_structures(), static_cast<int>(data.descriptor().species().size()));

@@ -117,17 +117,14 @@ absl::string_view Difference(const Entry& a, const Entry& b, bool labels) {
   if (!SameBits(a.Row(x.cell, 9), b.Row(y.cell, 9)) || !SameBits(a.Row(x.pbc, 3), b.Row(y.pbc, 3))) return "cell";
   if (!labels) return "";
   if (x.has_energy[a.index] != y.has_energy[b.index] ||
-      (x.has_energy[a.index] && x.energy[a.index] != y.energy[b.index])) {
+      (x.has_energy[a.index] && x.energy[a.index] != y.energy[b.index]))
     return "energy";
-  }
   if (x.has_force[a.index] != y.has_force[b.index] ||
-      (x.has_force[a.index] && !SameBits(a.Atoms3(x.force), b.Atoms3(y.force)))) {
+      (x.has_force[a.index] && !SameBits(a.Atoms3(x.force), b.Atoms3(y.force))))
     return "forces";
-  }
   if (x.has_stress[a.index] != y.has_stress[b.index] ||
-      (x.has_stress[a.index] && !SameBits(a.Row(x.stress, 9), b.Row(y.stress, 9)))) {
+      (x.has_stress[a.index] && !SameBits(a.Row(x.stress, 9), b.Row(y.stress, 9))))
     return "stress";
-  }
   return "";
 }
 
@@ -228,9 +225,7 @@ struct AtomicData::Impl {
   // Files were read from end to end until now; batches take structures in any order.
   void AdviseFiles() {
     int64_t bytes = 0;
-    for (const Block& block : neighbors) {
-      ForEachArray(*block, [&](const void*, int64_t size) { bytes += size; });
-    }
+    for (const Block& block : neighbors) ForEachArray(*block, [&](const void*, int64_t size) { bytes += size; });
     exceeds_memory = preload.preload == Preload::kNone && bytes > MemoryLimit() / 2;
     if (!exceeds_memory) return;
     for (const Block& block : neighbors) ForEachArray(*block, AdviseRandomAccess);
@@ -284,10 +279,8 @@ absl::StatusOr<AtomicData> AtomicData::Read(absl::Span<const std::string> inputs
   const std::map<uint8_t, double>& atomic_energies =
       options.atomic_energies.empty() ? impl->atomic_energies : options.atomic_energies;
   std::vector<double> by_species;
-  for (const uint8_t element : impl->descriptor.species()) {
-    const auto found = atomic_energies.find(element);
-    by_species.push_back(found == atomic_energies.end() ? 0.0 : found->second);
-  }
+  for (const uint8_t element : impl->descriptor.species())
+    by_species.push_back(atomic_energies.count(element) > 0 ? atomic_energies.at(element) : 0.0);
   LabelFilter filter(options.max_energy, options.max_forces, !atomic_energies.empty());
   std::vector<Entry> kept;
   for (const Entry& entry : impl->entries) {
@@ -322,13 +315,11 @@ int64_t AtomicData::number(int64_t s) const { return impl_->at(s).number; }
 
 std::optional<int64_t> AtomicData::Find(int64_t number) const {
   const Entry* const found = Impl::FindIn(impl_->entries, number);
-  if (found == nullptr) return std::nullopt;
-  return found - impl_->entries.data();
+  return found == nullptr ? std::nullopt : std::make_optional(found - impl_->entries.data());
 }
 
 std::string AtomicData::NameOfNumber(int64_t number) const {
-  const Entry& entry = impl_->AtNumber(number);
-  return entry.block->names[entry.index];
+  return impl_->AtNumber(number).block->names[impl_->AtNumber(number).index];
 }
 
 std::string AtomicData::HashOfNumber(int64_t number) const {
@@ -478,6 +469,16 @@ AtomicData AtomicData::WithLabels(AtomicLabels labels) const {
   CHECK_EQ(static_cast<int64_t>(labels.energy.size()), num_structures());
   auto impl = std::make_shared<Impl>(*impl_);
   impl->labels = std::make_shared<const AtomicLabels>(std::move(labels));
+  AtomicData data;
+  data.impl_ = std::move(impl);
+  return data;
+}
+
+AtomicData AtomicData::WithDescriptor(const DescriptorOptions& descriptor) const {
+  CHECK(impl_->from_structures && !impl_->has_pairs && descriptor.species() == impl_->descriptor.species());
+  auto impl = std::make_shared<Impl>(*impl_);
+  impl->descriptor = descriptor;
+  impl->finder = std::make_shared<PairFinder>(descriptor.cutoff());
   AtomicData data;
   data.impl_ = std::move(impl);
   return data;

@@ -109,6 +109,10 @@ class AtomicData {
   absl::Status FindPairs(int64_t s, std::vector<int64_t>* offset, std::vector<int32_t>* j,
                          std::vector<int16_t>* shift) const;
 
+  // Returns the same structures with another descriptor of the same species, which is that of pairs and features from
+  // then on. CHECK-fails for files made from structures, after CacheNeighbors, and for other species.
+  AtomicData WithDescriptor(const DescriptorOptions& descriptor) const;
+
   // Returns the same data with other energies, forces and stresses. A structure has the kinds of labels that it had:
   // those of other kinds are ignored. labels: as LabelsOf returns them, or CHECK-fails.
   AtomicData WithLabels(AtomicLabels labels) const;

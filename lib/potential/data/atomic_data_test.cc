@@ -419,6 +419,16 @@ TEST(AtomicDataTest, CachesNeighborsInMemory) {
   EXPECT_TRUE(absl::IsResourceExhausted(AtomicData(before).CacheNeighbors(false, "", 100, 2)));
 }
 
+TEST(AtomicDataTest, AnotherDescriptorOfTheSameStructures) {
+  AtomicDataOptions options = WithDescriptor();
+  options.descriptor->chebyshev().rad_cutoff = options.descriptor->chebyshev().ang_cutoff = 0.9;
+  const AtomicData data = AtomicData::Read({RawFile()}, options).value();
+  AtomicData other = data.WithDescriptor(*WithDescriptor().descriptor);
+  EXPECT_EQ(data.descriptor(), *options.descriptor);
+  ASSERT_TRUE(other.CacheNeighbors(false, "", 1 << 20, 1).ok());
+  ExpectPairs(other);
+}
+
 std::vector<std::string> FilesIn(const std::string& directory) {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) files.push_back(entry.path());

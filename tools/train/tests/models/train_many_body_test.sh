@@ -147,7 +147,22 @@ expect_no_line '^--potential=auto' said/flags.txt
 auto --max_epochs=1 --hidden=4 --output_dir=sized few.extxyz
 expect_line 'Chebyshev features, as --hidden is given.*--potential=many-body' log
 auto --max_epochs=1 --validation_data=few.extxyz --output_dir=in_vain bare.extxyz
-expect_line 'warning: .*energies alone.*--potential=chebyshev' log
+expect_line 'learns a potential on Chebyshev features: some structures have forces, but .*--potential=many-body' log
+expect_no_line 'learns a many-body' log
+kind 'chebyshev 1' in_vain
+auto --max_epochs=1 --test_data=few.extxyz --output_dir=in_vain --overwrite bare.extxyz
+kind 'chebyshev 1' in_vain
+$evaluate in_vain/best.safetensors few.extxyz > out 2> log || fail "a potential that was chosen anew: $(cat log)"
+# The bits are those of the run that was told so, and the epochs those of such runs.
+auto --max_epochs=1 --potential=chebyshev --test_data=few.extxyz --output_dir=told bare.extxyz
+$diff in_vain/last.safetensors told/last.safetensors || fail "not the run that it says"
+auto --max_time=1s --validation_data=few.extxyz --output_dir=in_vain --overwrite bare.extxyz
+kind 'chebyshev 1000' in_vain
+# Given weights of forces change nothing where the training set has none, forces in it do.
+auto --max_epochs=1 --validation_data=few.extxyz --stress_weight=0.1 --output_dir=in_vain --overwrite bare.extxyz
+kind 'chebyshev 1' in_vain
+auto --max_steps=1 --validation_data=bare.extxyz --force_weight=0.1 --output_dir=some --overwrite few.extxyz
+kind 'many-body 1000' some
 auto --max_epochs=1 --output_dir=bare bare.extxyz
 kind 'chebyshev 1' bare
 auto --max_epochs=1 --force_weight=0 --output_dir=energies few.extxyz
