@@ -40,7 +40,8 @@ DeviationCheck CheckDeviations(absl::Span<const double> error, absl::Span<const 
 // out.
 std::vector<DeviationCheck> DeviationChecksOf(absl::Span<const StructurePrediction> predictions);
 
-// Returns a line: "energy: rmse 5.1 meV/atom, root mean square uncertainty 4.8; 70.0 % of 20 errors in 20 structures ...".
+// Returns a line: "energy: rmse 5.1 meV/atom, root mean square uncertainty 4.8; 70.0 % of 20 errors in 20 structures
+// ...".
 std::string DescribeDeviationCheck(const DeviationCheck& calibration);
 
 }  // namespace rutile

@@ -110,14 +110,12 @@ absl::Status RunEvaluate(const ToolRun& run) {
   ASSIGN_OR_RETURN(const std::vector<StructurePrediction> predictions,
                    PredictionsFromFlags(models, inputs, shard, std::move(hooks)));
   if (selection != nullptr) RETURN_IF_ERROR(selection->Write(inputs, predictions));
-
   const std::vector<ErrorRow> errors = ComputeErrors(predictions);
   if (!shard.is_part()) std::cout << ErrorsToTsv(errors);
   if (!shard.is_part()) {
     for (const std::string& partial : PartialErrors(errors)) PrintWarning(partial);
   }
-  const std::string warning = ExtrapolationWarning(predictions);
-  if (!warning.empty()) PrintWarning(warning);
+  if (const std::string warning = ExtrapolationWarning(predictions); !warning.empty()) PrintWarning(warning);
   std::vector<std::string> files = inputs;
   if (uncertainty != nullptr) files.push_back(uncertainty->path());
   if (shard.is_part()) {

@@ -59,6 +59,9 @@
 namespace rutile {
 namespace {
 
+constexpr char kChoseComplEx[] =
+    "learns ComplEx, as no flag names a model: of those that were compared it is the best or close to it, in the least "
+    "time; --kge_model=conve learns what the default was before";
 constexpr char kTriples[] = "kg.triples";
 constexpr char kKnown[] = "kg.known";
 
@@ -253,8 +256,11 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   RETURN_IF_ERROR(CheckPlotFlags(options));
   ASSIGN_OR_RETURN(const std::string mapped, MapMemoryFromFlag());
   ASSIGN_OR_RETURN(const std::optional<InitialKge> initial, InitialKgeFromFlags(options));
-  ASSIGN_OR_RETURN(KgeOptions model, KgeOptionsFromFlags(initial.has_value() ? &initial->options() : nullptr, preset));
+  ASSIGN_OR_RETURN(const std::optional<CheckpointSummary> resumed, CheckpointToResume());
+  ASSIGN_OR_RETURN(KgeOptions model,
+                   KgeOptionsFromFlags(initial.has_value() ? &initial->options() : nullptr, preset, resumed));
   std::vector<std::string> messages;
+  if (ChoseKgeModel(model, initial.has_value(), resumed)) messages.emplace_back(kChoseComplEx);
   if (!mapped.empty()) messages.push_back(mapped);
   ASSIGN_OR_RETURN(const int gpu, KernelGpuFromFlags(options, /*rounds=*/true));
   ASSIGN_OR_RETURN(const FactorRounding factors,
@@ -280,6 +286,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
                      " has no known-false triples (featurize --negatives): leave it out, or give 1"));
   }
   RETURN_IF_ERROR(SetKgeTrainerDefaults(model, !data.graph->valid.empty(), &options));
+  SetKgeEpochs(model, preset, resumed, &options);
   ASSIGN_OR_RETURN(options.shard_model, ShardsFromFlags(ShapeOf(model, *data.graph), options, gpu >= 0));
   ASSIGN_OR_RETURN(const bool synchronize, SyncNormsFromFlags(model, options, gpu >= 0));
   DescribeProcesses(model, synchronize, &options, &messages);

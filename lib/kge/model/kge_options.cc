@@ -139,9 +139,12 @@ absl::Span<const Setting<KgeOptions>> KgeSettings() {
   static constexpr Setting<O> kSettings[] = {
       Setting<O>::Choice<&O::model, &kKgeModelNames>(kModel,
                                                      "Embedding model of a knowledge graph: conve, distmult, complex, "
-                                                     "rescal, cp, simple (SimplE), transe, rotate or tucker. "
+                                                     "rescal, cp, simple (SimplE), transe, rotate, tucker or auto. "
                                                      "All but conve have no image, channels or kernel, and dropout of "
-                                                     "embeddings alone; flags of these are then refused."),
+                                                     "embeddings alone; flags of these are then refused. auto is the "
+                                                     "model of --init_from or of the run that is resumed, conve if one "
+                                                     "of its flags is given or with --preset=aenet, else complex.")
+          .Automatic("auto"),
       Setting<O>::Choice<&O::variant, &kConveVariantNames>("conve_variant",
                                                            "Form of ConvE: dettmers (the authors'), tiepin or libkge. "
                                                            "The variant also sets the defaults of other flags.")

@@ -26,7 +26,9 @@ done
 
 # Equal weights change nothing, others do, and triples of weight 0 are left out.
 weigh() { # NAME AWK
-  for split in train valid test; do awk -F'\t' -v OFS='\t' "{ print \$0, $2 }" "$elements/$split.txt" > w-$split.tsv; done
+  for split in train valid test; do
+    awk -F'\t' -v OFS='\t' "{ print \$0, $2 }" "$elements/$split.txt" > w-$split.tsv
+  done
   succeeds "$featurize" --output=$1.safetensors --weight_column=4 --train=w-train.tsv --valid=w-valid.tsv \
     --test=w-test.tsv
   succeeds "$evaluate" --calibrate=platt --output_model=$1-platt.safetensors run/best.safetensors $1.safetensors

@@ -3,12 +3,14 @@
 #include <gflags/gflags.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/logging.h"
 #include "lib/base/settings.h"
@@ -20,6 +22,7 @@
 #include "tools/common/flags/setting_flags.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
+#include "tools/train/flags/default_epochs.h"
 #include "tools/train/flags/process_flags.h"
 
 DECLARE_bool(sync_batchnorm);
@@ -85,7 +88,8 @@ absl::Status SetImage(KgeOptions* options) {
 // Sets what the row says to the initial model's value. A flag that was given must say the same.
 absl::Status TakeFromInitial(const Setting<KgeOptions>& row, const KgeOptions& initial, KgeOptions* options) {
   const std::string there = SettingText(row.Get(initial)), here = SettingText(row.Get(*options));
-  if (FlagGiven(row.name) && there != here) {
+  const bool open = row.automatic != nullptr && SettingFlagText(row) == row.automatic;
+  if (FlagGiven(row.name) && !open && there != here) {
     return absl::InvalidArgumentError(
         absl::StrCat("--", row.name, "=", here, ": the model of --init_from has ", there, "; leave the flag out"));
   }
@@ -101,20 +105,67 @@ absl::Status TakeShape(const KgeOptions& initial, KgeOptions* options) {
   return absl::OkStatus();
 }
 
+constexpr char kKgeModel[] = "kge_model";
+// ComplEx was at its best on validation after 146 to 197 epochs of UMLS, Kinship, Nations and data/elements
+// (docs/recipes-kge.md).
+constexpr int64_t kEpochs = 200;
+
+bool KgeModelIsOpen() {
+  const Setting<KgeOptions>& row = *FindSetting(KgeSettings(), kKgeModel);
+  return SettingFlagText(row) == row.automatic;
+}
+
+// True if a flag is given that means nothing to other models.
+bool ConveFlagsGiven() {
+  KgeOptions conve, other;
+  conve.model = KgeModel::kConvE;
+  other.model = KgeModel::kComplEx;
+  for (const Setting<KgeOptions>& row : KgeSettings()) {
+    const Need* const need = row.Unmet(other);
+    if (need != nullptr && absl::string_view(need->names) == kKgeModel && row.HasEffect(conve) && FlagGiven(row.name)) {
+      return true;
+    }
+  }
+  return FLAGS_sync_batchnorm;
+}
+
+KgeModel ChooseModel(Preset preset, const std::optional<CheckpointSummary>& resumed) {
+  if (resumed.has_value()) {
+    const auto recorded = resumed->task.find(kKgeModel);
+    if (recorded != resumed->task.end()) {
+      const absl::StatusOr<KgeModel> model = kKgeModelNames.Parse(recorded->second);
+      if (model.ok()) return *model;
+    }
+  }
+  return preset == Preset::kAenet || ConveFlagsGiven() ? KgeModel::kConvE : KgeModel::kComplEx;
+}
+
 // The model and its variant, on which the defaults of all other options depend.
-absl::StatusOr<KgeOptions> KindFromFlags(const KgeOptions* initial) {
+absl::StatusOr<KgeOptions> KindFromFlags(const KgeOptions* initial, Preset preset,
+                                         const std::optional<CheckpointSummary>& resumed) {
   KgeOptions kind;
-  for (const char* name : {"kge_model", "conve_variant"}) {
+  kind.model = ChooseModel(preset, resumed);
+  for (const char* name : {kKgeModel, "conve_variant"}) {
     RETURN_IF_ERROR(Flags().CopyTo(name, &kind));
     if (initial != nullptr) RETURN_IF_ERROR(TakeFromInitial(*FindSetting(KgeSettings(), name), *initial, &kind));
   }
   return kind;
 }
 
-}  // namespace
+// Names the model that was chosen, where a flag does not go with it.
+absl::Status WithChosenModel(const absl::Status& status, const KgeOptions& kind, const KgeOptions* initial) {
+  if (status.ok() || !KgeModelIsOpen()) return status;
+  const absl::string_view name = kKgeModelNames.Name(kind.model);
+  std::string message = absl::StrReplaceAll(
+      status.message(), {{absl::StrCat("--", kKgeModel, "=auto"), absl::StrCat("--", kKgeModel, "=", name)}});
+  if (initial == nullptr && kind.model != KgeModel::kConvE) {
+    absl::StrAppend(&message, " (no flag names a model, and ", name, " was chosen: --kge_model names another)");
+  }
+  return absl::InvalidArgumentError(message);
+}
 
-absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial, Preset preset) {
-  ASSIGN_OR_RETURN(const KgeOptions kind, KindFromFlags(initial));
+// The options of a model of this kind.
+absl::StatusOr<KgeOptions> OptionsOfKind(const KgeOptions& kind, const KgeOptions* initial, Preset preset) {
   KgeOptions options = kind;
   options.loss = DefaultLoss(kind, preset);
   if (kind.model != KgeModel::kConvE) {
@@ -135,6 +186,25 @@ absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial, Preset
   RETURN_IF_ERROR(Flags().RefuseUnused(options));
   RETURN_IF_ERROR(CheckKgeOptions(options));
   return options;
+}
+
+}  // namespace
+
+absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial, Preset preset,
+                                               const std::optional<CheckpointSummary>& resumed) {
+  ASSIGN_OR_RETURN(const KgeOptions kind, KindFromFlags(initial, preset, resumed));
+  absl::StatusOr<KgeOptions> options = OptionsOfKind(kind, initial, preset);
+  RETURN_IF_ERROR(WithChosenModel(options.status(), kind, initial));
+  return options;
+}
+
+bool ChoseKgeModel(const KgeOptions& model, bool has_initial, const std::optional<CheckpointSummary>& resumed) {
+  return KgeModelIsOpen() && !has_initial && !resumed.has_value() && model.model != KgeModel::kConvE;
+}
+
+void SetKgeEpochs(const KgeOptions& model, Preset preset, const std::optional<CheckpointSummary>& resumed,
+                  TrainerOptions* options) {
+  if (model.model != KgeModel::kConvE && preset != Preset::kAenet) SetDefaultEpochs(kEpochs, resumed, options);
 }
 
 int64_t EmbeddingHeightFromFlags() {

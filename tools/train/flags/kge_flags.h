@@ -4,11 +4,13 @@
 #define RUTILE_TOOLS_TRAIN_FLAGS_KGE_FLAGS_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/kge/model/kge_options.h"
 #include "lib/kge/model/kge_shape.h"
+#include "lib/train/files/checkpoint_series.h"
 #include "lib/train/options/trainer_options.h"
 #include "tools/common/run/flag_settings.h"
 #include "tools/train/flags/preset_flags.h"
@@ -17,9 +19,19 @@ namespace rutile {
 
 // What flags leave open is as in the project that the variant of ConvE comes from, or as the preset has it for the
 // other models. Precision and seed are the caller's. Kind, variant and sizes are `initial`'s, where a model is what the
-// run starts from, else null. INVALID_ARGUMENT naming the flag: a value out of range, without effect beside the others,
-// or other than `initial`'s.
-absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial, Preset preset = Preset::kDefault);
+// run starts from, else null. With --kge_model=auto the kind is that of `initial` or of the run that goes on, or ConvE
+// where a flag is given that it alone has and in the preset aenet, else ComplEx. INVALID_ARGUMENT naming the flag: a
+// value out of range, without effect beside the others, or other than `initial`'s.
+absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial, Preset preset,
+                                               const std::optional<CheckpointSummary>& resumed);
+
+// True if neither a flag, nor a model or run that this one goes on from, said which kind to learn.
+bool ChoseKgeModel(const KgeOptions& model, bool has_initial, const std::optional<CheckpointSummary>& resumed);
+
+// Sets the epochs of a run (default_epochs.h): 200 is the default of all models but ConvE, and of none in the preset
+// aenet.
+void SetKgeEpochs(const KgeOptions& model, Preset preset, const std::optional<CheckpointSummary>& resumed,
+                  TrainerOptions* options);
 
 // --embedding_height, or 0 where it is not given.
 int64_t EmbeddingHeightFromFlags();

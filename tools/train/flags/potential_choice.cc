@@ -9,13 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tools/common/flags/descriptor_flags.h"
 #include "tools/common/run/given_flags.h"
+#include "tools/train/flags/default_epochs.h"
 #include "tools/train/flags/loss_flags.h"
-
-DECLARE_int32(fast_dev_run);
 
 namespace rutile {
 namespace {
@@ -23,10 +21,6 @@ namespace {
 // As accurate as the best recipe on most data, and as long as a run of 1000 epochs on Chebyshev features
 // (docs/performance-accuracy.md, "What the defaults give").
 constexpr int64_t kManyBodyEpochs = 200;
-// The record of a run's max_epochs, which a run that goes on has where no flag gives another. Resuming does not compare
-// it (lib/train/resume_config.cc).
-constexpr char kDefaultEpochs[] = "default_epochs";
-
 template <std::size_t n>
 bool AnyGiven(const char* const (&flags)[n]) {
   return std::any_of(std::begin(flags), std::end(flags), FlagGiven);
@@ -36,19 +30,6 @@ bool AnyGiven(const char* const (&flags)[n]) {
 bool WasManyBody(const CheckpointSummary& checkpoint) {
   const auto recorded = checkpoint.task.find("potential");
   return recorded != checkpoint.task.end() && recorded->second == "many-body";
-}
-
-bool RecordedEpochs(const CheckpointSummary& checkpoint, int64_t* epochs) {
-  const auto recorded = checkpoint.task.find(kDefaultEpochs);
-  return recorded != checkpoint.task.end() && absl::SimpleAtoi(recorded->second, epochs);
-}
-
-// As of a run whose flags set no end: the default schedule spans a run and this one has no length.
-void SetOpenScheduleConstant(TrainerOptions* options) {
-  if (FlagGiven("lr_scheduler")) return;
-  options->schedule.kind = ScheduleKind::kConstant;
-  std::vector<std::string>& overrides = options->overrides;
-  overrides.erase(std::remove(overrides.begin(), overrides.end(), "lr_period"), overrides.end());
 }
 
 }  // namespace
@@ -91,18 +72,7 @@ std::string WhyChebyshev(Preset preset, bool on_gpu, bool from_structures, int n
 }
 
 void SetManyBodyEpochs(const std::optional<CheckpointSummary>& resumed, TrainerOptions* options) {
-  StopOptions& stop = options->stop;
-  if (!FlagGiven("max_epochs")) {
-    int64_t epochs = 0;
-    if (!resumed.has_value()) {
-      // Time limits a session and minima hold back early stopping: a run has its length beside them.
-      if (stop.max_steps <= 0 && FLAGS_fast_dev_run == 0) stop.max_epochs = kManyBodyEpochs;
-    } else if (RecordedEpochs(*resumed, &epochs)) {
-      stop.max_epochs = epochs;
-      if (epochs < 0 && stop.max_steps < 0) SetOpenScheduleConstant(options);
-    }
-  }
-  options->config[kDefaultEpochs] = absl::StrCat(stop.max_epochs);
+  SetDefaultEpochs(kManyBodyEpochs, resumed, options);
 }
 
 }  // namespace rutile

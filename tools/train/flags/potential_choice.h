@@ -34,9 +34,7 @@ inline constexpr int kMostOpenSpecies = 10;
 // of kManyBodyIfForces does not hold. "" if flags name them. For new runs without --init_from.
 std::string WhyChebyshev(Preset preset, bool on_gpu, bool from_structures, int num_species);
 
-// Sets the epochs of a many-body run: those of --max_epochs, or those that the run to go on with has recorded, or for a
-// new one 200, unless --max_steps or --fast_dev_run says how long it is. Records them for the run that goes on from it.
-// A run of a version that recorded none goes on with the trainer's default.
+// SetDefaultEpochs for many-body runs, whose default is 200.
 void SetManyBodyEpochs(const std::optional<CheckpointSummary>& resumed, TrainerOptions* options);
 
 }  // namespace rutile
