@@ -87,6 +87,8 @@ absl::StatusOr<std::vector<double>> AggregateWeights(const TracinFlags& flags, c
 struct Plan {
   ParameterChoice parameters;
   std::vector<int64_t> train, tests;
+  size_t num_asked = 0;  // tests asked for, of which `tests` lacks those whose files exist
+  bool is_done = false;  // all files exist
   std::function<bool(int64_t test, int64_t train)> near;
   TracInOptions options;
   InfluenceDescription description;
@@ -127,6 +129,14 @@ absl::Status ChooseTrain(const TracinFlags& flags, const InfluenceDomain& domain
   return absl::OkStatus();
 }
 
+std::vector<std::string> TestNames(const TracinFlags& flags, const InfluenceDomain& domain,
+                                   const std::vector<int64_t>& tests) {
+  if (flags.aggregate) return {absl::StrCat("sum of ", tests.size(), " tests")};
+  std::vector<std::string> names;
+  for (const int64_t test : tests) names.push_back(absl::StrJoin(domain.TestCells(test), " "));
+  return names;
+}
+
 void Describe(const TracinFlags& flags, const CheckpointSet& checkpoint_set, const InfluenceDomain& domain,
               Plan* plan) {
   InfluenceDescription& description = plan->description;
@@ -150,14 +160,8 @@ void Describe(const TracinFlags& flags, const CheckpointSet& checkpoint_set, con
     settings["seed"] = absl::StrCat(flags.seed);
     if (!flags.stratify_by.empty()) settings["stratify_by"] = flags.stratify_by;
   }
-  if (flags.aggregate) {
-    description.test_names = {absl::StrCat("sum of ", plan->tests.size(), " tests")};
-    if (!flags.test_weights.empty()) settings["test_weights"] = absl::StrJoin(plan->options.test_weight, " ");
-  } else {
-    for (const int64_t test : plan->tests) {
-      description.test_names.push_back(absl::StrJoin(domain.TestCells(test), " "));
-    }
-  }
+  if (!flags.test_weights.empty()) settings["test_weights"] = absl::StrJoin(plan->options.test_weight, " ");
+  description.test_names = TestNames(flags, domain, plan->tests);
 }
 
 absl::StatusOr<Plan> MakePlan(const TracinFlags& flags, const OutputFlags& outputs, const CheckpointSet& checkpoint_set,
@@ -170,10 +174,12 @@ absl::StatusOr<Plan> MakePlan(const TracinFlags& flags, const OutputFlags& outpu
     return absl::InvalidArgumentError(
         "--blocks and --projection_dim exclude each other: a projection mixes the parameters");
   }
-  ASSIGN_OR_RETURN(plan.tests, ChooseTests(flags, domain.num_tests()));
-  RETURN_IF_ERROR(CheckCsvOfTests(outputs, plan.tests.size()));
-  const std::vector<int64_t> all_tests = plan.tests;
-  plan.tests = TestsToDo(outputs, plan.tests);
+  ASSIGN_OR_RETURN(const std::vector<int64_t> all_tests, ChooseTests(flags, domain.num_tests()));
+  RETURN_IF_ERROR(CheckCsvOfTests(outputs, all_tests.size()));
+  const std::optional<std::vector<int64_t>> left = TestsToDo(outputs, all_tests);
+  plan.tests = left.value_or(all_tests);
+  plan.num_asked = all_tests.size();
+  plan.is_done = !left.has_value();
   RETURN_IF_ERROR(ChooseTrain(flags, domain, &plan));
   plan.options = flags.options;
   plan.options.parts = plan.parameters.parts;
@@ -190,7 +196,10 @@ absl::StatusOr<Plan> MakePlan(const TracinFlags& flags, const OutputFlags& outpu
   }
   RETURN_IF_ERROR(CheckTracInOptions(plan.options));
   Describe(flags, checkpoint_set, domain, &plan);
-  RETURN_IF_ERROR(CheckExisting(outputs, all_tests, plan.description));
+  if (!flags.part.empty()) return plan;  // the parent process has compared the files
+  InfluenceDescription asked = plan.description;
+  asked.test_names = TestNames(flags, domain, all_tests);
+  RETURN_IF_ERROR(CheckExisting(outputs, all_tests, asked));
   return plan;
 }
 
@@ -264,7 +273,7 @@ class PartialRun {
 
 absl::Status WriteResult(const TracinResult& result, const OutputFlags& outputs, const Metadata& metadata) {
   RETURN_IF_ERROR(WriteTiepinFiles(result, outputs));
-  if (!outputs.output.empty()) {
+  if (!outputs.output.empty() && !outputs.Keeps(outputs.output)) {
     RETURN_IF_ERROR(WriteInfluence(outputs.output, result.influence, result.description, metadata));
   }
   if (outputs.prints_table()) std::cout << ResultToTsv(result);
@@ -396,7 +405,7 @@ absl::Status ComputeInProcesses(const ToolRun& run, const TracinFlags& flags, co
 
 }  // namespace
 
-absl::Status RunInfluence(const ToolRun& run, const TracinFlags& flags, const OutputFlags& outputs,
+absl::Status RunInfluence(const ToolRun& run, const TracinFlags& flags, const OutputFlags& given,
                           const CheckpointSet& checkpoint_set, const InfluenceDomain& domain) {
   if (flags.mode == TracinMode::kLeaveOneOut || flags.mode == TracinMode::kCurvature) {
     ASSIGN_OR_RETURN(
@@ -404,25 +413,25 @@ absl::Status RunInfluence(const ToolRun& run, const TracinFlags& flags, const Ou
         ParametersFromFlags(domain.slices(), [&](const ParameterSlice& slice) { return domain.Place(slice); }));
     if (flags.mode == TracinMode::kCurvature) {
       ASSIGN_OR_RETURN(const Metadata metadata, RunMetadata(run, flags, checkpoint_set));
-      return domain.WriteCurvatureFile(parameters.parts, outputs.output, metadata);
+      return domain.WriteCurvatureFile(parameters.parts, given.output, metadata);
     }
     ASSIGN_OR_RETURN(const std::string table, domain.LeaveOneOutTable(parameters.parts));
     std::cout << table;
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(const Plan plan, MakePlan(flags, outputs, checkpoint_set, domain));
-  if (AllExist(outputs)) {
+  ASSIGN_OR_RETURN(const Plan plan, MakePlan(flags, given, checkpoint_set, domain));
+  if (plan.is_done) {
     PrintMessage("--skip_existing: all output files are there already");
     return absl::OkStatus();
   }
-  if (flags.has_tests() && plan.tests.empty()) {
-    PrintMessage("--skip_existing: the files of all tests are there already");
-    return absl::OkStatus();
-  }
+  // A file that stays as it is needs no partial results beside it.
+  OutputFlags outputs = given;
+  if (given.Keeps(given.output)) outputs.output.clear();
   RETURN_IF_ERROR(Verify(flags, checkpoint_set, domain, plan));
   ASSIGN_OR_RETURN(const Metadata metadata, RunMetadata(run, flags, checkpoint_set));
   if (!flags.part.empty()) return ComputePart(flags, outputs, checkpoint_set, domain, plan, metadata);
   TracinResult result;
+  result.num_tests = plan.num_asked;
   result.single = flags.mode == TracinMode::kSingle;
   result.domain = &domain;
   if (flags.num_processes > 1) return ComputeInProcesses(run, flags, outputs, plan.description, metadata, &result);
@@ -471,12 +480,11 @@ absl::Status MergeRuns(const ToolRun& run, const OutputFlags& outputs, const Inf
   result.influence = std::move(merged.influence);
   result.description = std::move(merged.description);
   result.domain = domain;
+  result.num_tests = result.influence.tests.size();
   for (const int64_t example : result.influence.train_order) {
     if (domain == nullptr || example < domain->num_train()) continue;
     return absl::InvalidArgumentError(absl::StrCat(paths[0], ": training example ", example,
-                                                   " is not in --train, which "
-                                                   "has ",
-                                                   domain->num_train()));
+                                                   " is not in --train, which has ", domain->num_train()));
   }
   for (const int64_t test : result.influence.tests) {
     if (domain == nullptr || domain->num_tests() == 0 || test < domain->num_tests()) continue;
@@ -484,6 +492,7 @@ absl::Status MergeRuns(const ToolRun& run, const OutputFlags& outputs, const Inf
         absl::StrCat(paths[0], ": test ", test, " is not in --test, which has ", domain->num_tests()));
   }
   if (domain != nullptr) RETURN_IF_ERROR(CheckNamedBy(*domain, paths[0], result));
+  RETURN_IF_ERROR(CheckExisting(outputs, result.influence.tests, result.description));
   ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, InfluenceSchema().kind, paths));
   return WriteResult(result, outputs, metadata);
 }

@@ -243,17 +243,19 @@ absl::Status WriteTiepinFiles(const TracinResult& result, const OutputFlags& out
   if (!outputs.csv_output.empty()) {
     if (result.is_self()) return absl::InvalidArgumentError("--csv_output: self-influence has no such table");
     for (size_t t = 0; t < influence.tests.size(); ++t) {
-      RETURN_IF_ERROR(
-          WriteFileAtomically(outputs.CsvOf(influence.tests[t], influence.tests.size() == 1), TestCsv(result, t)));
+      const std::string path = outputs.CsvOf(influence.tests[t], result.num_tests);
+      if (!outputs.Keeps(path)) RETURN_IF_ERROR(WriteFileAtomically(path, TestCsv(result, t)));
     }
   }
   if (outputs.json_output.empty()) return absl::OkStatus();
   if (outputs.per_triple) {
     for (size_t t = 0; t < influence.tests.size(); ++t) {
-      RETURN_IF_ERROR(WriteFileAtomically(outputs.JsonOf(influence.tests[t]), Text(TestJson(result, t))));
+      const std::string path = outputs.JsonOf(influence.tests[t]);
+      if (!outputs.Keeps(path)) RETURN_IF_ERROR(WriteFileAtomically(path, Text(TestJson(result, t))));
     }
     return absl::OkStatus();
   }
+  if (outputs.Keeps(outputs.json_output)) return absl::OkStatus();
   const Json json = result.is_self() ? SelfJson(result) : result.single ? SingleJson(result) : SetJson(result);
   return WriteFileAtomically(outputs.json_output, Text(json));
 }

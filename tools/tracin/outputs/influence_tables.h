@@ -3,6 +3,7 @@
 #ifndef RUTILE_TOOLS_TRACIN_OUTPUTS_INFLUENCE_TABLES_H_
 #define RUTILE_TOOLS_TRACIN_OUTPUTS_INFLUENCE_TABLES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ namespace rutile {
 struct TracinResult {
   Influence influence;
   InfluenceDescription description;
+  size_t num_tests = 0;                     // number asked for; influence lacks those with existing files
   bool single = false;                      // --mode=single: the JSON is a list
   const InfluenceDomain* domain = nullptr;  // null: no names (--merge without --train)
 
@@ -33,7 +35,8 @@ std::vector<int64_t> LargestSelf(const Influence& influence, int64_t top_k);
 // Returns a header and one row for each listed pair, or for each training example of self-influence.
 std::string ResultToTsv(const TracinResult& result);
 
-// Writes CSV and JSON files if requested. INVALID_ARGUMENT if there are no triples.
+// Writes CSV and JSON files if requested, except those that --skip_existing keeps. INVALID_ARGUMENT if there are no
+// triples.
 absl::Status WriteTiepinFiles(const TracinResult& result, const OutputFlags& outputs);
 
 }  // namespace rutile

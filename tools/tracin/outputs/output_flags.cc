@@ -2,6 +2,7 @@
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -16,8 +17,8 @@ DEFINE_string(
     "influence.safetensors: scores, listed examples, self-influence. - is standard output. With --mode=curvature "
     "the file of the curvature.");
 DEFINE_bool(skip_existing, false,
-            "Leave out tests whose files are there already (--output_per_triple, --csv_output of several tests); do "
-            "nothing where all output files are.");
+            "Write only files that are missing. Tests whose own files are there already (--output_per_triple, "
+            "--csv_output of several tests) are left out, unless a file of all tests is missing.");
 
 namespace rutile {
 namespace {
@@ -33,8 +34,8 @@ std::pair<absl::string_view, absl::string_view> SplitExtension(absl::string_view
 
 }  // namespace
 
-std::string OutputFlags::CsvOf(int64_t test, bool single) const {
-  if (single) return csv_output;
+std::string OutputFlags::CsvOf(int64_t test, size_t num_tests) const {
+  if (num_tests == 1) return csv_output;
   const auto [stem, extension] = SplitExtension(csv_output);
   return absl::StrCat(stem, "_test_", test, extension);
 }
@@ -44,6 +45,23 @@ std::string OutputFlags::JsonOf(int64_t test) const {
   const std::string folder = slash == std::string::npos ? "" : json_output.substr(0, slash + 1);
   return absl::StrCat(folder, "tracin_test_", test, ".json");
 }
+
+std::vector<std::string> OutputFlags::SharedFiles(size_t num_tests) const {
+  std::vector<std::string> files;
+  if (!output.empty()) files.push_back(output);
+  if (!csv_output.empty() && num_tests == 1) files.push_back(csv_output);
+  if (!json_output.empty() && !per_triple) files.push_back(json_output);
+  return files;
+}
+
+std::vector<std::string> OutputFlags::FilesOf(int64_t test, size_t num_tests) const {
+  std::vector<std::string> files;
+  if (!csv_output.empty() && num_tests > 1) files.push_back(CsvOf(test, num_tests));
+  if (!json_output.empty() && per_triple) files.push_back(JsonOf(test));
+  return files;
+}
+
+bool OutputFlags::Keeps(const std::string& path) const { return skip_existing && path != "-" && FileExists(path); }
 
 absl::StatusOr<OutputFlags> OutputFlagsFromFlags(const TracinFlags& flags) {
   OutputFlags outputs = {FLAGS_output, FLAGS_csv_output, FLAGS_json_output, FLAGS_output_per_triple,
@@ -81,18 +99,18 @@ absl::Status CheckCsvOfTests(const OutputFlags& outputs, size_t num_tests) {
                                                  num_tests, ", whose files are NAME_test_I.csv: give a name"));
 }
 
-std::vector<int64_t> TestsToDo(const OutputFlags& outputs, const std::vector<int64_t>& tests) {
+std::optional<std::vector<int64_t>> TestsToDo(const OutputFlags& outputs, const std::vector<int64_t>& tests) {
   if (!outputs.skip_existing) return tests;
-  const bool json = outputs.per_triple, csv = !outputs.csv_output.empty() && tests.size() > 1;
-  if (!json && !csv) return tests;
+  const auto is_missing = [&](const std::string& path) { return !outputs.Keeps(path); };
+  const auto lacks = [&](const std::vector<std::string>& paths) {
+    return std::any_of(paths.begin(), paths.end(), is_missing);
+  };
+  if (lacks(outputs.SharedFiles(tests.size()))) return tests;
   std::vector<int64_t> left;
   for (const int64_t test : tests) {
-    if (json && !FileExists(outputs.JsonOf(test))) {
-      left.push_back(test);
-    } else if (csv && !FileExists(outputs.CsvOf(test, false))) {
-      left.push_back(test);
-    }
+    if (lacks(outputs.FilesOf(test, tests.size()))) left.push_back(test);
   }
+  if (left.empty()) return std::nullopt;
   return left;
 }
 
@@ -103,11 +121,13 @@ absl::Status CheckExisting(const OutputFlags& outputs, const std::vector<int64_t
     return absl::InvalidArgumentError(absl::StrCat("--skip_existing: ", path, " answers another question, ", what,
                                                    ": remove it, or write to another folder"));
   };
-  if (!outputs.per_triple && outputs.has_file() && FileExists(outputs.output)) {
+  if (outputs.has_file() && FileExists(outputs.output)) {
     ASSIGN_OR_RETURN(const InfluenceFile file, ReadInfluence(outputs.output));
     const std::string difference = DescriptionDifference(file.description, description, /*with_shard=*/true);
     const bool is_same = QuestionSha256(file.description) == QuestionSha256(description) &&
-                         file.description.test_names == description.test_names;
+                         file.description.test_names == description.test_names &&
+                         file.description.shard == description.shard &&
+                         file.description.num_shards == description.num_shards;
     if (!is_same) return other(outputs.output, absl::StrCat("with other ", difference));
   }
   const std::string question = QuestionSha256(description);
@@ -121,17 +141,6 @@ absl::Status CheckExisting(const OutputFlags& outputs, const std::vector<int64_t
     return other(path, "of other checkpoints, data or flags");
   }
   return absl::OkStatus();
-}
-
-bool AllExist(const OutputFlags& outputs) {
-  if (!outputs.skip_existing || outputs.per_triple) return false;
-  bool any = false;
-  for (const std::string& path : {outputs.output, outputs.csv_output, outputs.json_output}) {
-    if (path.empty()) continue;
-    if (!FileExists(path)) return false;
-    any = true;
-  }
-  return any;
 }
 
 }  // namespace rutile

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,10 +26,17 @@ struct OutputFlags {
 
   bool prints_table() const { return output != "-" && csv_output != "-" && json_output != "-"; }
   bool has_file() const { return !output.empty() && output != "-"; }
-  // Returns "x_test_3.csv" for "x.csv"; x.csv itself if there is a single test.
-  std::string CsvOf(int64_t test, bool single) const;
+  // Returns "x_test_3.csv" for "x.csv"; x.csv itself if a single test was asked for. num_tests: the number asked for,
+  // here and below, of which a call may compute fewer.
+  std::string CsvOf(int64_t test, size_t num_tests) const;
   // Returns "folder/tracin_test_3.json".
   std::string JsonOf(int64_t test) const;
+  // Returns the outputs that hold all tests together.
+  std::vector<std::string> SharedFiles(size_t num_tests) const;
+  // Returns the outputs that hold this test alone.
+  std::vector<std::string> FilesOf(int64_t test, size_t num_tests) const;
+  // True if --skip_existing leaves this file as it is.
+  bool Keeps(const std::string& path) const;
 };
 
 // Reads --output, --csv_output, --json_output, --output_per_triple, --skip_existing. INVALID_ARGUMENT: a flag that has
@@ -38,17 +46,14 @@ absl::StatusOr<OutputFlags> OutputFlagsFromFlags(const TracinFlags& flags);
 // INVALID_ARGUMENT if CSV files of several tests would go to standard output.
 absl::Status CheckCsvOfTests(const OutputFlags& outputs, size_t num_tests);
 
-// Returns the tests still to be computed: with --skip_existing, those without existing files of their own. Empty if
-// there is nothing to do.
-std::vector<int64_t> TestsToDo(const OutputFlags& outputs, const std::vector<int64_t>& tests);
+// Returns the tests to compute, of those asked for: all, or with --skip_existing those that lack a file of their own. A
+// missing file of all tests together needs all of them. Nothing if no file is missing.
+std::optional<std::vector<int64_t>> TestsToDo(const OutputFlags& outputs, const std::vector<int64_t>& tests);
 
 // With --skip_existing, INVALID_ARGUMENT if the influence file or a JSON file of one of `tests` is there and answers
-// another question than `description`. Other tables do not say what they answer.
+// another question than `description`, which names all of them. Other tables do not say what they answer.
 absl::Status CheckExisting(const OutputFlags& outputs, const std::vector<int64_t>& tests,
                            const InfluenceDescription& description);
-
-// True if --skip_existing is set, some file is written once for all tests, and all such files exist already.
-bool AllExist(const OutputFlags& outputs);
 
 }  // namespace rutile
 

@@ -91,8 +91,38 @@ ok skipped.tsv $data --top_k=2 --json_output=per/x.json --output_per_triple --sk
 refuses 'skip_existing: per/tracin_test_0.json answers another question' $data --top_k=2 --loss=ce \
   --json_output=per/x.json --output_per_triple --skip_existing $saved
 ok skipped.tsv $data --top_k=2 --json_output=per/x.json --output_per_triple --skip_existing $saved
-expect_line 'all tests are there already' log
+expect_line 'all output files are there already' log
 [ ! -s skipped.tsv ] || fail "--skip_existing of all: $(cat log)"
+# Files of all tests stay whole if one test has to be computed again.
+mkdir skip
+each="$data --max_tests=3 --top_k=2 --json_output=skip/x.json --output_per_triple --csv_output=skip/c.csv"
+ok whole.tsv $each --output=skip/o.safetensors --skip_existing $saved
+cp -r skip skip-whole
+for missing in tracin_test_1.json c_test_1.csv o.safetensors; do
+  rm skip/$missing
+  ok skipped.tsv $each --output=skip/o.safetensors --skip_existing $saved
+  diff -r -x o.safetensors skip skip-whole > out || fail "--skip_existing without $missing: $(cat out)"
+  $diff --rtol=0 skip/o.safetensors skip-whole/o.safetensors > out || fail "--skip_existing without $missing: $(cat out)"
+  tests=$(column test skipped.tsv | sort -u | xargs)
+  case $missing in
+    o.safetensors) [ "$tests" = '0 1 2' ] || fail "--skip_existing without $missing computes $tests" ;;
+    *) [ "$tests" = 1 ] || fail "--skip_existing without $missing computes $tests" ;;
+  esac
+done
+rm skip/c_test_1.csv
+ok skipped.tsv $each --num_processes=2 --output=skip/o.safetensors --skip_existing $saved
+diff -r -x o.safetensors skip skip-whole > out || fail "--skip_existing in processes: $(cat out)"
+$diff --rtol=0 skip/o.safetensors skip-whole/o.safetensors > out || fail "--skip_existing in processes: $(cat out)"
+# The name of the file of a single test is no file of one test of several.
+ok /dev/null $data --top_k=2 --mode=single --test_indices=1 --csv_output=skip/n.csv $saved
+ok /dev/null $data --top_k=2 --max_tests=2 --csv_output=skip/n.csv --skip_existing $saved
+[ -s skip/n_test_0.csv ] && cmp skip/n.csv skip/n_test_1.csv || fail "CSV of several tests: $(ls skip; cat log)"
+refuses 'skip/o.safetensors answers another question' $data --max_tests=2 --top_k=2 --output=skip/o.safetensors \
+  --skip_existing $saved
+refuses 'part1.safetensors answers another question, with other .*shard' $data --shard=2/3 --output=part1.safetensors \
+  --skip_existing $saved
+refuses 'skip/o.safetensors answers another question' --merge --output=skip/o.safetensors --skip_existing \
+  part1.safetensors part2.safetensors part3.safetensors
 ok skipped.tsv $data --output=i.safetensors --skip_existing $saved
 expect_line 'all output files are there' log
 refuses 'skip_existing: i.safetensors answers another question' $data --top_k=3 --output=i.safetensors \
