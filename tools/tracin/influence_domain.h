@@ -89,7 +89,10 @@ class InfluenceDomain {
   virtual std::vector<std::string> test_columns() const = 0;
   virtual std::vector<std::string> TestCells(int64_t test) const = 0;
   // Returns the unit of a score without normalization, like "eV"; "" if it has none.
-  virtual std::string score_unit() const = 0;
+  virtual std::string score_unit() const { return ""; }
+  // Returns the sign of the scores of an example that makes the tests better: 1 if a lower quantity of a test is better
+  // (losses), -1 if a higher one is (scores of triples), 0 if neither is (energies, force components).
+  virtual int SignOfHelp() const = 0;
   // Both return false if the examples are no triples.
   virtual bool TrainTriple(int64_t train, NamedTriple* triple) const { return false; }
   virtual bool TestTriple(int64_t test, NamedTriple* triple) const { return false; }

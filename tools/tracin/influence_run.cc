@@ -9,20 +9,18 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/progress.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/file.h"
 #include "lib/file/input_files.h"
-#include "lib/file/line_reader.h"
 #include "lib/influence/files/influence_file.h"
 #include "lib/influence/lazy_products.h"
 #include "lib/influence/tracin.h"
 #include "tools/common/run/given_flags.h"
+#include "tools/tracin/chosen_tests.h"
 #include "tools/tracin/outputs/influence_tables.h"
 #include "tools/tracin/parameter_flags.h"
 #include "tools/tracin/shard_processes.h"
@@ -31,58 +29,6 @@
 
 namespace rutile {
 namespace {
-
-absl::StatusOr<std::vector<int64_t>> ChooseTests(const TracinFlags& flags, int64_t num_tests) {
-  if (!flags.has_tests()) return std::vector<int64_t>();
-  std::vector<int64_t> tests = flags.test_indices;
-  for (const int64_t test : tests) {
-    if (test < num_tests) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("--test_indices: ", test, ": there are ", num_tests, " tests, counted from 0"));
-  }
-  if (flags.mode == TracinMode::kSingle) return tests;
-  if (flags.max_tests > num_tests && FlagGiven("max_tests")) {
-    PrintMessage(absl::StrCat("--max_tests=", flags.max_tests, ": there are ", num_tests));
-  }
-  const int64_t count = flags.max_tests == 0 ? num_tests : std::min(num_tests, flags.max_tests);
-  for (int64_t test = 0; test < count; ++test) tests.push_back(test);
-  return tests;
-}
-
-// Reads numbers from a text file: white space separates them, and # starts a comment up to the end of the line.
-absl::StatusOr<std::vector<double>> ReadNumbers(const std::string& path) {
-  ASSIGN_OR_RETURN(LineReader lines, LineReader::Open(path));
-  std::vector<double> numbers;
-  for (absl::string_view line; lines.Next(&line);) {
-    line = line.substr(0, line.find('#'));
-    for (const absl::string_view word : absl::StrSplit(line, absl::ByAnyChar(" \t\r"), absl::SkipEmpty())) {
-      double number = 0;
-      if (!absl::SimpleAtod(word, &number)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(lines.path(), ":", lines.line_number(), ": \"", word, "\" is no number"));
-      }
-      numbers.push_back(number);
-    }
-  }
-  RETURN_IF_ERROR(lines.status());
-  return numbers;
-}
-
-// Returns the weights [num_tests] of the tests that count: those given, or 1.
-absl::StatusOr<std::vector<double>> AggregateWeights(const TracinFlags& flags, const std::vector<int64_t>& tests,
-                                                     int64_t num_tests) {
-  std::vector<double> weights(num_tests, 0.0);
-  std::vector<double> given(tests.size(), 1.0);
-  if (!flags.test_weights.empty()) {
-    ASSIGN_OR_RETURN(given, ReadNumbers(flags.test_weights));
-    if (given.size() != tests.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(flags.test_weights, ": ", given.size(), " numbers for ", tests.size(), " tests"));
-    }
-  }
-  for (size_t t = 0; t < tests.size(); ++t) weights[tests[t]] = given[t];
-  return weights;
-}
 
 struct Plan {
   ParameterChoice parameters;
@@ -145,7 +91,7 @@ void Describe(const TracinFlags& flags, const CheckpointSet& checkpoint_set, con
   description.checkpoint_sha256 = checkpoint_set.sha256;
   description.rates = checkpoint_set.rates;
   description.normalization = flags.options.normalization;
-  description.ranking = flags.options.ranking;
+  description.ranking = plan->options.ranking;
   description.top_k = flags.options.top_k;
   description.shard = flags.shard;
   description.num_shards = flags.num_shards;
@@ -182,6 +128,7 @@ absl::StatusOr<Plan> MakePlan(const TracinFlags& flags, const OutputFlags& outpu
   plan.is_done = !left.has_value();
   RETURN_IF_ERROR(ChooseTrain(flags, domain, &plan));
   plan.options = flags.options;
+  plan.options.ranking = RankingOf(flags.options.ranking, domain.SignOfHelp());
   plan.options.parts = plan.parameters.parts;
   plan.options.part_scores = plan.parameters.part_scores;
   if (flags.aggregate) {
@@ -483,8 +430,8 @@ absl::Status MergeRuns(const ToolRun& run, const OutputFlags& outputs, const Inf
   result.num_tests = result.influence.tests.size();
   for (const int64_t example : result.influence.train_order) {
     if (domain == nullptr || example < domain->num_train()) continue;
-    return absl::InvalidArgumentError(absl::StrCat(paths[0], ": training example ", example,
-                                                   " is not in --train, which has ", domain->num_train()));
+    return absl::InvalidArgumentError(
+        absl::StrCat(paths[0], ": training example ", example, " is not in --train, which has ", domain->num_train()));
   }
   for (const int64_t test : result.influence.tests) {
     if (domain == nullptr || domain->num_tests() == 0 || test < domain->num_tests()) continue;

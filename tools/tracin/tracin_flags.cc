@@ -55,8 +55,9 @@ DEFINE_int64(max_tests, 0, "Only the first so many tests. 0: all.");
 DEFINE_int64(max_test_triples, 0, "The same as --max_tests.");
 DEFINE_int64(top_k, 10, "Training examples listed for each test (with --self: in all). 0: all.");
 DEFINE_string(rank, "absolute",
-              "Which are listed: absolute (largest by absolute value), proponents (highest), opponents (lowest), or "
-              "both (so many of each).");
+              "Which are listed: absolute (largest by absolute value); proponents, which helped the test (highest "
+              "scores; with --test_quantity=score, margin or difference:ENTITY lowest); opponents (the other end); or "
+              "both (so many of each, by descending score).");
 DEFINE_string(normalize, "none",
               "none: TracIn; cosine: by both gradients' lengths, at each checkpoint; relatif: by the training "
               "example's.");

@@ -234,7 +234,7 @@ class KgeDomain : public InfluenceDomain {
   std::vector<std::string> test_columns() const override { return data_.Columns(); }
   std::vector<std::string> TrainCells(int64_t train) const override { return data_.TrainCells(train); }
   std::vector<std::string> TestCells(int64_t test) const override { return data_.Cells(data_.tests[test]); }
-  std::string score_unit() const override { return ""; }
+  int SignOfHelp() const override { return options_.quantity == KgeQuantity::kLoss ? 1 : -1; }
   bool TrainTriple(int64_t train, NamedTriple* triple) const override {
     *triple = data_.Named(data_.train[train]);
     return true;

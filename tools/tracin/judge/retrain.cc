@@ -18,14 +18,18 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// Returns the lines that a removal takes away for test t, whose scores are `score` [n].
-std::vector<int64_t> Removed(const Removal& removal, absl::Span<const double> score, uint64_t seed, int64_t t) {
+// Returns the lines that a removal takes away for test t, whose scores are `score` [n]: those that help the test most,
+// with the highest scores, or with the lowest if sign_of_help (JudgedRun) is -1.
+std::vector<int64_t> Removed(const Removal& removal, absl::Span<const double> score, int sign_of_help, uint64_t seed,
+                             int64_t t) {
   std::vector<int64_t> order(score.size());
   if (removal.is_random) {
     order = RandomPermutation(static_cast<int64_t>(score.size()), RandomStream(seed, "removal", t));
   } else {
     std::iota(order.begin(), order.end(), int64_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return score[a] > score[b]; });
+    const double sign = sign_of_help < 0 ? -1 : 1;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return sign * score[a] > sign * score[b]; });
   }
   order.resize(removal.count);
   return order;
@@ -70,7 +74,8 @@ absl::StatusOr<SubsetPlan> RemovalPlan(const JudgeFlags& flags, const InfluenceF
   int64_t m = 1;
   for (int64_t t = 0; t < num_tests; ++t) {
     for (const Removal& removal : flags.removals) {
-      for (const int64_t line : Removed(removal, absl::MakeConstSpan(score).subspan(t * n, n), flags.seed, t)) {
+      const absl::Span<const double> of_test = absl::MakeConstSpan(score).subspan(t * n, n);
+      for (const int64_t line : Removed(removal, of_test, run.SignOfHelp(), flags.seed, t)) {
         plan.kept[m * n + line] = 0;
       }
       ++m;

@@ -170,6 +170,10 @@ class PotentialDomain : public InfluenceDomain {
     if (of_atoms()) cells.push_back(absl::StrCat(tests_[test].atom));
     return cells;
   }
+  int SignOfHelp() const override {
+    const PotentialQuantity quantity = options_.test.quantity;
+    return quantity == PotentialQuantity::kLoss || quantity == PotentialQuantity::kAtomForce ? 1 : 0;
+  }
   std::string score_unit() const override {
     switch (options_.test.quantity) {
       case PotentialQuantity::kEnergy:

@@ -102,7 +102,8 @@ for missing in tracin_test_1.json c_test_1.csv o.safetensors; do
   rm skip/$missing
   ok skipped.tsv $each --output=skip/o.safetensors --skip_existing $saved
   diff -r -x o.safetensors skip skip-whole > out || fail "--skip_existing without $missing: $(cat out)"
-  $diff --rtol=0 skip/o.safetensors skip-whole/o.safetensors > out || fail "--skip_existing without $missing: $(cat out)"
+  $diff --rtol=0 skip/o.safetensors skip-whole/o.safetensors > out ||
+    fail "--skip_existing without $missing: $(cat out)"
   tests=$(column test skipped.tsv | sort -u | xargs)
   case $missing in
     o.safetensors) [ "$tests" = '0 1 2' ] || fail "--skip_existing without $missing computes $tests" ;;

@@ -241,6 +241,9 @@ succeeds $tracin $kg --top_k=0 --test_quantity=score --loss=1-N --output=score.s
 succeeds $tracin $kg --judge=kg-judge --plan_subsets=4 --kept=0.5 --stratify_by=relation kg score.safetensors
 [ "$(cut -f 1 stdout | tr '\n' ',')" = 'scores,score.safetensors,own loss,shared entity,random,' ] ||
   fail "rows of scores: $(cat stdout)"
+# Removed are those that help, whose removal lowers the score.
+succeeds $tracin $kg --judge=kg-removed --retrain=top3 kg score.safetensors
+[ "$(awk -F'\t' 'NR > 1 && $3 == "top3" && $4 < 0' stdout | wc -l)" = 4 ] || fail "the wrong end: $(cat stdout)"
 # Older versions recorded a kind of potentials for graphs, too, which says nothing of them.
 python3 - << 'PYTHON'
 import json

@@ -166,6 +166,21 @@ ok con.tsv $data --rank=opponents --top_k=3 --max_test_triples=1 $saved
 ok mixed.tsv $data --rank=both --top_k=3 --max_tests=1 $saved
 [ "$(column train pro.tsv; column train con.tsv | tac)" = "$(column train mixed.tsv)" ] ||
   fail "--rank=both is not proponents and opponents: $(cat pro.tsv con.tsv mixed.tsv)"
+# A proponent raised the score of a triple, or its margin, and lowered the loss.
+for quantity in loss score margin difference:Fe; do
+  of="--loss=1vsAll --test_quantity=$quantity --top_k=3 --max_tests=1"
+  ok pro.tsv $data $of --rank=proponents --output=pro.safetensors $saved
+  ok con.tsv $data $of --rank=opponents $saved
+  ok mixed.tsv $data $of --rank=both $saved
+  sign=1
+  [ $quantity = loss ] || sign=-1
+  column score pro.tsv | awk -v s=$sign 's * $1 <= 0 { exit 1 }' || fail "proponents of $quantity: $(cat pro.tsv)"
+  column score con.tsv | awk -v s=$sign 's * $1 >= 0 { exit 1 }' || fail "opponents of $quantity: $(cat con.tsv)"
+  ok merged.tsv --merge $data pro.safetensors
+  [ "$(column train merged.tsv)" = "$(column train pro.tsv)" ] || fail "--merge of proponents of $quantity"
+  [ "$(sort -n <(column train pro.tsv) <(column train con.tsv))" = "$(column train mixed.tsv | sort -n)" ] ||
+    fail "--rank=both of $quantity is not proponents and opponents: $(cat pro.tsv con.tsv mixed.tsv)"
+done
 ok cos.tsv $data --normalize=cosine --learning_rate=1 --top_k=0 $saved
 awk -F'\t' 'NR > 1 && ($10 > 2.0001 || $10 < -2.0001) { exit 1 }' cos.tsv || fail "cosines beyond 1"
 ok relatif.tsv $data --normalize=relatif $saved
