@@ -1,8 +1,12 @@
 #include "tools/tracin/judge/subset_flags.h"
 
 #include <set>
+#include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
@@ -92,6 +96,25 @@ std::string WithoutFormerDefaults(absl::string_view flags, const std::map<std::s
     if (!is_former) absl::StrAppend(&kept, line, "\n");
   }
   return kept;
+}
+
+absl::Status CheckMakesRunAgain(absl::string_view path, absl::string_view flags) {
+  std::vector<absl::string_view> changes;
+  bool is_other = false;
+  for (absl::string_view line : absl::StrSplit(flags, '\n', absl::SkipEmpty())) {
+    if (!absl::ConsumePrefix(&line, "#")) break;
+    line = absl::StripAsciiWhitespace(line);
+    if (is_other) {
+      changes.push_back(line);
+    } else {
+      is_other = absl::StartsWith(line, "does not make this run again");
+    }
+  }
+  if (!is_other) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": the run was resumed with other settings or data (", absl::StrJoin(changes, "; "),
+                   "), so no training on a subset can be like it: give a run that was trained in one way from its "
+                   "start"));
 }
 
 bool DecidesModel(absl::string_view flag) { return !IsOwnFlag(flag) && !IsOfMachine(flag); }

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
 namespace rutile {
@@ -23,6 +24,10 @@ std::string WithoutFormerDefaults(absl::string_view flags, const std::map<std::s
 
 // True for a flag whose value decides the model: none of those above, and none of the machine (device, caches).
 bool DecidesModel(absl::string_view flag);
+
+// INVALID_ARGUMENT with the changes if flags.txt (`flags`) says that it does not make the run again: the run was
+// resumed with other settings or data, and trainings with these flags would not be like it. path: of the file.
+absl::Status CheckMakesRunAgain(absl::string_view path, absl::string_view flags);
 
 }  // namespace rutile
 

@@ -1,6 +1,7 @@
 #include "tools/tracin/judge/subset_flags.h"
 
 #include "gtest/gtest.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -32,6 +33,16 @@ TEST(SubsetFlagsTest, WhatTheRunResolvedComesFirst) {
   EXPECT_EQ(FlagsOfSubsetRuns("--max_epochs=70\n--potential=chebyshev\nd.xyz\n",
                               {{"max_epochs", "70"}, {"potential", "chebyshev"}}),
             "--max_epochs=70\n--potential=chebyshev\nd.xyz\n");
+}
+
+TEST(SubsetFlagsTest, ARunThatWentOnOtherwiseIsRefused) {
+  EXPECT_EQ(CheckMakesRunAgain("run/flags.txt", "# train 0.1.0: makes this run again\n--hidden=8\n"), absl::OkStatus());
+  EXPECT_EQ(CheckMakesRunAgain("run/flags.txt", "--hidden=8\n"), absl::OkStatus());
+  EXPECT_THAT(CheckMakesRunAgain("run/flags.txt",
+                                 "# does not make this run again, which went on with other settings or data:\n"
+                                 "#   learning_rate is 0.001, was 0.01\n#   shuffle is false, was true\n--hidden=8\n"),
+              ErrorNames(absl::StatusCode::kInvalidArgument,
+                         {"run/flags.txt", "learning_rate is 0.001, was 0.01; shuffle is false, was true)"}));
 }
 
 TEST(SubsetFlagsTest, WhatDecidesAModel) {

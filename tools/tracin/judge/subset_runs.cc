@@ -97,6 +97,7 @@ absl::StatusOr<SubsetRuns> SubsetRuns::Create(const std::string& directory, cons
   ASSIGN_OR_RETURN(runs.first_seed_, SeedOf(run));
   ASSIGN_OR_RETURN(const std::string identity, IdentityOfRun(directory));
   ASSIGN_OR_RETURN(const FileContents all_flags, FileContents::Open(run.flags()));
+  RETURN_IF_ERROR(CheckMakesRunAgain(run.flags(), all_flags.data()));
   const std::string record = absl::StrCat(flags.directory, "/run.txt");
   if (FileExists(runs.FlagFile()) && !FileExists(record)) {
     return absl::InvalidArgumentError(
