@@ -202,33 +202,34 @@ absl::StatusOr<CheckpointSummary> ReadCheckpointSummary(absl::string_view path) 
 
 absl::StatusOr<CheckpointSeries> OrderCheckpoints(std::vector<CheckpointSummary> checkpoints) {
   if (checkpoints.empty()) return absl::InvalidArgumentError("no checkpoint given");
+  std::stable_sort(checkpoints.begin(), checkpoints.end(), [](const CheckpointSummary& a, const CheckpointSummary& b) {
+    return std::make_pair(a.step, IsLast(a)) < std::make_pair(b.step, IsLast(b));
+  });
   CheckpointSeries series;
-  std::vector<CheckpointSummary> last;
-  for (CheckpointSummary& checkpoint : checkpoints) {
-    (IsLast(checkpoint) ? last : series.checkpoints).push_back(std::move(checkpoint));
-  }
   std::vector<CheckpointSummary>& ordered = series.checkpoints;
-  for (CheckpointSummary& checkpoint : last) {
-    const auto at = std::find_if(ordered.begin(), ordered.end(),
-                                 [&](const CheckpointSummary& other) { return other.step >= checkpoint.step; });
-    if (at != ordered.end() && at->step == checkpoint.step && !IsLast(*at) &&
-        DirectoryOf(at->path) == DirectoryOf(checkpoint.path)) {
-      series.messages.push_back(
-          absl::StrCat(checkpoint.path, " is left out: ", at->path, " is of the same step, ", at->step));
+  std::string left_out;
+  int64_t num_left_out = 0;
+  for (CheckpointSummary& checkpoint : checkpoints) {
+    if (ordered.empty()) {
+      ordered.push_back(std::move(checkpoint));
       continue;
     }
-    ordered.insert(at, std::move(checkpoint));
-  }
-  for (size_t c = 1; c < ordered.size(); ++c) {
-    RETURN_IF_ERROR(CheckSameRun(ordered[0], ordered[c]));
-    const CheckpointSummary& before = ordered[c - 1];
-    if (ordered[c].step > before.step) {
-      AddRateMessage(before, ordered[c], &series.messages);
+    RETURN_IF_ERROR(CheckSameRun(ordered[0], checkpoint));
+    const CheckpointSummary& before = ordered.back();
+    if (checkpoint.step > before.step) {
+      AddRateMessage(before, checkpoint, &series.messages);
+      ordered.push_back(std::move(checkpoint));
       continue;
     }
-    return Error(ordered[c], absl::StrCat("is of step ", ordered[c].step, " and comes after ", before.path, " of step ",
-                                          before.step, ": give each checkpoint once, in the order of training"));
+    if (checkpoint.path == before.path || DirectoryOf(checkpoint.path) != DirectoryOf(before.path)) {
+      return Error(checkpoint, absl::StrCat("is of step ", checkpoint.step, ", as is ", before.path,
+                                            ": give each checkpoint once"));
+    }
+    if (++num_left_out > 1) continue;
+    left_out = absl::StrCat(checkpoint.path, " is left out: ", before.path, " is of the same step, ", before.step);
   }
+  if (num_left_out > 1) absl::StrAppend(&left_out, "; ", num_left_out - 1, " more are left out likewise");
+  if (num_left_out > 0) series.messages.push_back(std::move(left_out));
   return series;
 }
 

@@ -50,12 +50,12 @@ struct CheckpointSeries {
   std::vector<std::string> messages;  // for the user: which checkpoints were left out
 };
 
-// Orders checkpoints by step and checks that they belong to one run. They must be given in this order, except those
-// named last.safetensors, which a shell's glob puts elsewhere; one that duplicates the step of another is left out.
-// Another learning rate than before is told in a message.
-// INVALID_ARGUMENT naming both files: two checkpoints of one step, a decreasing order, or different runs (seed, split,
-// model, names or shapes of parameters, loss, smoothing or dropout of embeddings). INVALID_ARGUMENT also if none is
-// given.
+// Orders checkpoints by step and checks that they belong to one run. Of several of one step in one directory, which
+// hold the same parameters under the names that a run gives them (epoch-, step-, top-, last), the first given counts,
+// and last.safetensors last. Messages tell what is left out, and another learning rate than before.
+// INVALID_ARGUMENT naming both files: a file given twice, two of one step in different directories, or different runs
+// (seed, split, model, names or shapes of parameters, loss, smoothing or dropout of embeddings). INVALID_ARGUMENT also
+// if none is given.
 absl::StatusOr<CheckpointSeries> OrderCheckpoints(std::vector<CheckpointSummary> checkpoints);
 
 // Returns the flat parameters [P], converted to `dtype` (F32 or F64). Checksums are verified. DATA_LOSS for a damaged

@@ -119,10 +119,13 @@ TEST(CheckpointSeriesTest, OrderIsThatOfTraining) {
   ASSERT_TRUE(series.ok()) << series.status();
   EXPECT_THAT(Steps(*series), ElementsAre(20, 50, 60));
   EXPECT_TRUE(series->messages.empty());
-  EXPECT_THAT(OrderCheckpoints({SummaryAt("b", 20), SummaryAt("a", 10)}).status().ToString(),
-              AllOf(HasSubstr("a: is of step 10"), HasSubstr("after b of step 20")));
-  EXPECT_THAT(OrderCheckpoints({SummaryAt("a", 10), SummaryAt("b", 10)}).status().ToString(),
-              HasSubstr("give each checkpoint once"));
+  const absl::StatusOr<CheckpointSeries> turned = OrderCheckpoints({SummaryAt("b", 20), SummaryAt("a", 10)});
+  ASSERT_TRUE(turned.ok()) << turned.status();
+  EXPECT_THAT(Steps(*turned), ElementsAre(10, 20));
+  EXPECT_THAT(OrderCheckpoints({SummaryAt("a", 10), SummaryAt("a", 10)}).status().ToString(),
+              AllOf(HasSubstr("a: is of step 10"), HasSubstr("give each checkpoint once")));
+  EXPECT_THAT(OrderCheckpoints({SummaryAt("r/a", 10), SummaryAt("q/b", 10)}).status().ToString(),
+              AllOf(HasSubstr("q/b: is of step 10, as is r/a"), HasSubstr("give each checkpoint once")));
   EXPECT_THAT(OrderCheckpoints({}).status().ToString(), HasSubstr("no checkpoint"));
 }
 
@@ -138,6 +141,23 @@ TEST(CheckpointSeriesTest, LastIsLeftOutWhereItIsAnotherOne) {
   EXPECT_FALSE(series.ok());
   series = OrderCheckpoints({SummaryAt("r/last.safetensors", 40), SummaryAt("r/last.safetensors", 40)});
   EXPECT_FALSE(series.ok());
+}
+
+// With --save_top_k, or checkpoints of epochs and of steps, a glob's order is not that of steps.
+TEST(CheckpointSeriesTest, AGlobOfAllCheckpoints) {
+  const absl::StatusOr<CheckpointSeries> series = OrderCheckpoints(
+      {SummaryAt("r/epoch-1", 5), SummaryAt("r/epoch-2", 10), SummaryAt("r/last.safetensors", 12),
+       SummaryAt("r/step-10", 10), SummaryAt("r/step-12", 12), SummaryAt("r/step-7", 7), SummaryAt("r/top-1", 5)});
+  ASSERT_TRUE(series.ok()) << series.status();
+  std::vector<std::string> paths;
+  for (const CheckpointSummary& checkpoint : series->checkpoints) paths.push_back(checkpoint.path);
+  EXPECT_THAT(paths, ElementsAre("r/epoch-1", "r/step-7", "r/epoch-2", "r/step-12"));
+  EXPECT_THAT(series->messages, ElementsAre("r/top-1 is left out: r/epoch-1 is of the same step, 5; 2 more are left "
+                                            "out likewise"));
+  CheckpointSummary other = SummaryAt("r/top-1", 5);
+  other.seed = 1;
+  EXPECT_THAT(OrderCheckpoints({SummaryAt("r/epoch-1", 5), other}).status().ToString(), HasSubstr("another seed"))
+      << "of the same step, but of another run";
 }
 
 TEST(CheckpointSeriesTest, OneRunAlone) {

@@ -130,6 +130,12 @@ succeeds $tracin $data --judge=a,b --plan_subsets=3 --rates=checkpoint many
 expect_line '^tracin: influence of 4 checkpoints' log
 succeeds $tracin $data --top_k=0 --rates=checkpoint --output=rates.safetensors many/checkpoints/epoch-*.safetensors
 $diff --rtol=0 rates.safetensors a,b/influence.safetensors || fail "--rates is not passed on"
+# A glob of all counts each step once, in order.
+succeeds $tracin $data many/checkpoints/epoch-0000{1,2,3,4}.safetensors many/checkpoints/step-*.safetensors
+cp stdout glob.tsv
+succeeds $tracin $data many/checkpoints/*.safetensors
+expect_line 'is left out: .* is of the same step, .* more are left out likewise' log
+cmp stdout glob.tsv || fail "a glob of checkpoints: $(diff stdout glob.tsv)"
 succeeds $train $flags --keep_every_steps=7 --save_top_k=2 --output_dir=steps f.safetensors
 succeeds $tracin $data --judge=of-steps --plan_subsets=3 steps
 expect_line '^tracin: influence of 2 checkpoints' log
