@@ -21,6 +21,7 @@
 #include "lib/kge/training/model_scorer.h"
 #include "lib/ranking/kge_scorer.h"
 #include "tools/common/flags/thread_flags.h"
+#include "tools/common/run/run_tool.h"
 #include "tools/tracin/graphs/kge_data.h"
 #include "tools/tracin/graphs/kge_question.h"
 #include "tools/tracin/judge/judged_run.h"
@@ -104,12 +105,11 @@ class JudgedGraph : public JudgedRun {
                                                        data_.train.size(),
                                                        " (the scores may need --inverse_examples)"));
       }
-      const std::string line = LineOf(data_.Plain(data_.train[example]));
       if (data_.IsFalse(example)) {
-        return absl::InvalidArgumentError(absl::StrCat("example ", example, ", \"", line,
-                                                       "\", is a triple that is known to be false, which a plan does ",
-                                                       "not leave out: take its scores away"));
+        lines.push_back(-1);
+        continue;
       }
+      const std::string line = LineOf(data_.Plain(data_.train[example]));
       const auto found = place.find(line);
       if (found == place.end()) {
         return absl::InvalidArgumentError(absl::StrCat("training triple ", example, ", \"", line, "\", is not in ",
@@ -302,6 +302,12 @@ absl::StatusOr<std::unique_ptr<JudgedRun>> OpenJudgedGraph(const std::string& mo
   if (data.triples_sha256.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(train[0], ": text: give the triples.safetensors of the run, whose order and inverses count here"));
+  }
+  const auto known_false = std::count(data.is_false.begin(), data.is_false.end(), 1);
+  if (known_false > 0) {
+    PrintMessage(absl::StrCat(known_false,
+                              " triples of --train that are known to be false stay in every subset: their ",
+                              "scores do not count"));
   }
   return std::unique_ptr<JudgedRun>(std::make_unique<JudgedGraph>(std::move(data)));
 }

@@ -35,7 +35,8 @@ class JudgedRun {
 
   // ---- influence
   // Returns, for each training example as influence files number them, the line of the plan that it belongs to. Inverse
-  // examples belong to the line of their triple. INVALID_ARGUMENT if the plan is of other data.
+  // examples belong to the line of their triple. -1: of no line, because it stays in every subset (triples known to be
+  // false). INVALID_ARGUMENT if the plan is of other data.
   virtual absl::StatusOr<std::vector<int64_t>> LinesOfExamples(const SubsetPlan& plan,
                                                                absl::Span<const int64_t> examples) const = 0;
   // INVALID_ARGUMENT if the scores of the file, which lists all training examples, are of other files than --train, or

@@ -30,6 +30,7 @@ absl::StatusOr<std::vector<double>> ScoresByLine(const InfluenceFile& influence,
     ASSIGN_OR_RETURN(const std::vector<int64_t> lines, run.LinesOfExamples(plan, train));
     std::vector<uint8_t> has(n, 0);
     for (size_t i = 0; i < lines.size(); ++i) {
+      if (lines[i] < 0) continue;
       by_line[t * n + lines[i]] += scores.score[scores.offset[t] + static_cast<int64_t>(i)];
       has[lines[i]] = 1;
     }

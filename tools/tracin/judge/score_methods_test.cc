@@ -25,6 +25,7 @@ namespace rutile {
 namespace {
 
 constexpr int64_t kExamples = 12, kTests = 2, kSubsets = 40;
+constexpr int64_t kKnownFalse = 2 * kExamples;  // an example that stays in every subset
 
 // A "model" of a linear world: what it predicts for a test is a sum over the examples it learned from.
 class LinearRun : public JudgedRun {
@@ -42,7 +43,9 @@ class LinearRun : public JudgedRun {
   absl::StatusOr<std::vector<int64_t>> LinesOfExamples(const SubsetPlan&,
                                                        absl::Span<const int64_t> examples) const override {
     std::vector<int64_t> lines;
-    for (const int64_t example : examples) lines.push_back(kExamples - 1 - example % kExamples);
+    for (const int64_t example : examples) {
+      lines.push_back(example == kKnownFalse ? -1 : kExamples - 1 - example % kExamples);
+    }
     return lines;
   }
   absl::Status CheckTrainingData(const InfluenceFile&) const override { return data; }
@@ -137,6 +140,22 @@ double Number(const std::string& text) {
   double value = 0;
   EXPECT_TRUE(absl::SimpleAtod(text, &value)) << text;
   return value;
+}
+
+TEST(ScoreMethodsTest, WhatStaysInEverySubsetDoesNotCount) {
+  const std::vector<double> effects = Effects();
+  InfluenceFile file = Exact(effects);
+  const absl::StatusOr<std::vector<double>> without = ScoresByLine(file, Plan(), LinearRun());
+  ASSERT_TRUE(without.ok()) << without.status();
+  for (int64_t t = kTests - 1; t >= 0; --t) {
+    const int64_t at = file.influence.offset[t + 1];
+    file.influence.train.insert(file.influence.train.begin() + at, kKnownFalse);
+    file.influence.score.insert(file.influence.score.begin() + at, 1e3);
+  }
+  for (int64_t t = 0; t <= kTests; ++t) file.influence.offset[t] += t;
+  const absl::StatusOr<std::vector<double>> with = ScoresByLine(file, Plan(), LinearRun());
+  ASSERT_TRUE(with.ok()) << with.status();
+  EXPECT_EQ(*with, *without);
 }
 
 TEST(ScoreMethodsTest, ExactScoresHaveAllOfTheCeiling) {

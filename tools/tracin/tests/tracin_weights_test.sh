@@ -31,6 +31,13 @@ ok all.tsv $wdata --loss=trained --top_k=0 --max_tests=1 wrun/checkpoints/last.s
 [ "$(wc -l < all.tsv)" = $((2497 + false + 1)) ] || fail "--top_k=0 lists $(wc -l < all.tsv)"
 column train_known_false all.tsv | grep -c true > count
 [ "$(cat count)" = "$false" ] || fail "known_false: $(cat count) of $false"
+# A judge leaves them in every subset, with one message.
+succeeds $train --kge_model=distmult --embedding_dim=4 --plot=false --progress=false --max_epochs=2 \
+  --keep_every_epochs=1 --output_dir=judged wg.safetensors
+succeeds $tracin $wdata --judge=judge --plan_subsets=3 --max_tests=2 judged
+[ "$(grep -c "$false triples of --train that are known to be false stay in every subset" log)" = 1 ] ||
+  fail "known-false triples in a judge: $(cat log)"
+grep -q '^judge/influence.safetensors' stdout || fail "a judge: $(cat stdout)"
 refuses 'the run had no weights' --strict --train=wg.safetensors --test=t.tsv $saved
 refuses 'no weights and no known-false' --strict --train=g.safetensors --test=t.tsv wrun/checkpoints/last.safetensors
 finish
