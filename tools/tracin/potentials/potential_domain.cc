@@ -479,6 +479,7 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakePotentialDomain(const ToolR
                      ": a checkpoint does not hold the descriptor and the scales of its potential, and there is no ",
                      "best.safetensors beside its folder: give --model"));
   }
+  if (!potential.has_value()) RETURN_IF_ERROR(CheckKnowDescriptor(flags));
   ASSIGN_OR_RETURN(AtomicDataOptions weights, WeightsOfRun(checkpoint_set));
   RETURN_IF_ERROR(TakeLabelFlagsOfRun(flags, checkpoint_set));
   ASSIGN_OR_RETURN(AtomicData train, ReadData(flags.train, potential, std::move(weights)));

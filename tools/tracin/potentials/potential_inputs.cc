@@ -5,8 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
 #include "lib/file/sha256.h"
 #include "lib/structure/label_keys.h"
+#include "lib/tensorfile/tensor_reader.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/run_tool.h"
@@ -61,6 +63,18 @@ absl::Status CheckRecordedLabels(const Potential& potential, const AtomicData& t
       return absl::InvalidArgumentError(absl::StrCat(difference, ": give files of the labels that it learned from"));
     }
     PrintWarning(absl::StrCat(difference, ": if these are other energies or forces, scores mean nothing"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckKnowDescriptor(const TracinFlags& flags) {
+  for (const std::vector<std::string>* const paths : {&flags.train, &flags.test}) {
+    for (const std::string& path : *paths) {
+      const bool is_structures = path == "-" || (FileExists(path) && !LooksLikeTensorFile(path));
+      if (!is_structures) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": structures are read with the descriptor of the run: give --model, a model file of it"));
+    }
   }
   return absl::OkStatus();
 }

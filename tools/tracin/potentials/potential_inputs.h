@@ -14,6 +14,7 @@
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/data/atomic_inputs.h"
 #include "lib/potential/model/potential_file.h"
+#include "tools/tracin/tracin_flags.h"
 
 namespace rutile {
 
@@ -32,6 +33,9 @@ absl::Status CheckSameModels(const std::vector<std::string>& paths, const Potent
 // Compares the label keys that prepared files record with those that the model records. INVALID_ARGUMENT if both record
 // keys and they differ; warns if one of them records none.
 absl::Status CheckRecordedLabels(const Potential& potential, const AtomicData& train, const AtomicData& test);
+
+// INVALID_ARGUMENT naming a file of structures in --train or --test, which no descriptor is known for without --model.
+absl::Status CheckKnowDescriptor(const TracinFlags& flags);
 
 }  // namespace rutile
 

@@ -154,6 +154,10 @@ ok e4.tsv $data run/checkpoints/epoch-00004.safetensors && cmp m.tsv e4.tsv ||
   fail "--model and what is beside the checkpoint differ"
 ok strata.tsv $data --sample_rate=0.3 --stratify_by=config_type --top_k=0 $saved
 for i in 1 2; do ok /dev/null $data --shard=$i/2 --output=part$i.safetensors $saved; done
+refuses 's.extxyz: structures are read with the descriptor of the run: give --model' --merge --train=s.extxyz \
+  part1.safetensors part2.safetensors
+refuses 'bad.extxyz: structures are read with the descriptor of the run: give --model' --merge $data \
+  part1.safetensors part2.safetensors
 ok merged.tsv --merge $data --model=run/best.safetensors part1.safetensors part2.safetensors && close a.tsv merged.tsv \
   || fail "shards are not the whole"
 ok i.tsv $data --output=i.safetensors $saved && cmp a.tsv i.tsv || fail "--output"
