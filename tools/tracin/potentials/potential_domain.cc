@@ -201,7 +201,6 @@ class PotentialDomain : public InfluenceDomain {
   absl::StatusOr<WeightedCheckpoint> PointAt(size_t index) const;
   PotentialProductsOptions OptionsAt(size_t index) const;
   std::string RunDirectory() const;
-  absl::Status CheckFingerprint(const std::string& path, const std::string& directory) const;
   absl::Status ChooseExamples();
   absl::Status SetLosses();
   absl::Status CheckData(const ToolRun& run, const std::vector<std::string>& inputs);
@@ -221,6 +220,7 @@ class PotentialDomain : public InfluenceDomain {
   std::vector<CheckpointLoss> losses_;  // [checkpoints]
   PotentialCurvature curvature_;
   std::string data_sha256_, test_sha256_;  // of the files
+  bool found_by_content_ = false;          // the training structures, by the hashes of train_frames.txt
 };
 
 PotentialProductsOptions PotentialDomain::OptionsAt(size_t index) const {
@@ -268,18 +268,6 @@ std::string PotentialDomain::RunDirectory() const {
   return slash == std::string::npos ? "." : first.substr(0, slash);
 }
 
-// Warns if a list without hashes cannot be of the run: the checkpoint has a fingerprint of its split.
-absl::Status PotentialDomain::CheckFingerprint(const std::string& path, const std::string& directory) const {
-  const std::string validation = directory + "/validation_frames.txt";
-  if (checkpoint_set_->are_models() || !FileExists(validation)) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const StructureList others, ReadStructureList(validation));
-  if (Fingerprint(train_.num_structures(), examples_, others.numbers) == checkpoint_set_->checkpoints[0].data) {
-    return absl::OkStatus();
-  }
-  return WarnOrRefuse(flags_, absl::StrCat("--train does not hold as many structures as the run had, or ", path,
-                                           " is of another run: --train_frames says which structures count"));
-}
-
 // Selects the structures that trained: those that the run recorded, if they are in the data.
 absl::Status PotentialDomain::ChooseExamples() {
   std::string path = FLAGS_train_frames;
@@ -308,7 +296,10 @@ absl::Status PotentialDomain::ChooseExamples() {
     examples_ = std::move(found->places);
     std::sort(examples_.begin(), examples_.end());
     // Hashes have said already that these are the structures of the list.
-    if (FLAGS_train_frames == "auto" && !list.has_hashes()) RETURN_IF_ERROR(CheckFingerprint(path, directory));
+    found_by_content_ = FLAGS_train_frames == "auto" && list.has_hashes();
+    if (FLAGS_train_frames == "auto" && !list.has_hashes()) {
+      RETURN_IF_ERROR(CheckFingerprint(flags_, *checkpoint_set_, train_, examples_, path, directory));
+    }
   }
   // A structure counts by the labels that it has; which of them the loss has, its weights say.
   const auto end = std::remove_if(examples_.begin(), examples_.end(), [&](int64_t s) {
@@ -338,15 +329,7 @@ absl::Status PotentialDomain::CheckData(const ToolRun& run, const std::vector<st
   ASSIGN_OR_RETURN(const Metadata test, OutputMetadata(run, InfluenceSchema().kind, flags_.test));
   test_sha256_ = DataSha256(test, flags_.test);
   if (checkpoint_set_ == nullptr || now.empty()) return absl::OkStatus();
-  // A run may have been resumed with other data; one word of the first that differs will do.
-  for (const CheckpointSummary& checkpoint : checkpoint_set_->checkpoints) {
-    if (checkpoint.data_sha256.empty() || checkpoint.data_sha256 == now) continue;
-    return WarnOrRefuse(
-        flags_, absl::StrCat(absl::StrJoin(inputs, ","), ": not the files, in that order, that ", checkpoint.path,
-                             " was trained on (with those of --validation_data and --test_data after the others), or "
-                             "they have changed since"));
-  }
-  return absl::OkStatus();
+  return CheckDataOfRun(flags_, *checkpoint_set_, now, found_by_content_ ? RunDirectory() : "");
 }
 
 absl::Status PotentialDomain::Start(const ToolRun& run) {

@@ -2,18 +2,36 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/file.h"
 #include "lib/file/sha256.h"
+#include "lib/potential/data/structure_list.h"
 #include "lib/structure/label_keys.h"
 #include "lib/tensorfile/tensor_reader.h"
+#include "lib/train/files/checkpoint.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/flags/thread_flags.h"
 #include "tools/common/run/run_tool.h"
 
 namespace rutile {
+namespace {
+
+// True if flags.txt of the run says that it took validation or test structures from files of their own.
+bool HasHeldOutFiles(const std::string& directory) {
+  const absl::StatusOr<FileContents> flags = FileContents::Open(directory + "/flags.txt");
+  if (!flags.ok()) return false;
+  for (const absl::string_view line : absl::StrSplit(flags->data(), '\n')) {
+    if (absl::StartsWith(line, "--validation_data=") || absl::StartsWith(line, "--test_data=")) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 absl::StatusOr<AtomicData> ReadData(const std::vector<std::string>& inputs, const std::optional<Potential>& potential,
                                     AtomicDataOptions options) {
@@ -75,6 +93,39 @@ absl::Status CheckKnowDescriptor(const TracinFlags& flags) {
       return absl::InvalidArgumentError(
           absl::StrCat(path, ": structures are read with the descriptor of the run: give --model, a model file of it"));
     }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFingerprint(const TracinFlags& flags, const CheckpointSet& checkpoint_set, const AtomicData& train,
+                              absl::Span<const int64_t> examples, const std::string& path,
+                              const std::string& directory) {
+  const std::string validation = directory + "/validation_frames.txt";
+  if (checkpoint_set.are_models() || !FileExists(validation)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const StructureList others, ReadStructureList(validation));
+  if (Fingerprint(train.num_structures(), examples, others.numbers) == checkpoint_set.checkpoints[0].data) {
+    return absl::OkStatus();
+  }
+  return WarnOrRefuse(flags, absl::StrCat("--train does not hold as many structures as the run had, or ", path,
+                                          " is of another run: --train_frames says which structures count"));
+}
+
+absl::Status CheckDataOfRun(const TracinFlags& flags, const CheckpointSet& checkpoint_set,
+                            const std::string& data_sha256, const std::string& directory) {
+  const std::string files = absl::StrJoin(flags.train, ",");
+  // A run may have been resumed with other data; one word of the first that differs will do.
+  for (const CheckpointSummary& checkpoint : checkpoint_set.checkpoints) {
+    if (checkpoint.data_sha256.empty() || checkpoint.data_sha256 == data_sha256) continue;
+    if (!directory.empty() && HasHeldOutFiles(directory)) {
+      PrintMessage(absl::StrCat(files, ": has the training structures of the run; whether their energies and forces ",
+                                "have changed since is only known with the files of --validation_data and --test_data ",
+                                "after it"));
+      return absl::OkStatus();
+    }
+    return WarnOrRefuse(
+        flags, absl::StrCat(files, ": not the files, in that order, that ", checkpoint.path,
+                            " was trained on (with those of --validation_data and --test_data after the others), or "
+                            "they have changed since"));
   }
   return absl::OkStatus();
 }

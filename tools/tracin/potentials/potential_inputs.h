@@ -14,6 +14,7 @@
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/data/atomic_inputs.h"
 #include "lib/potential/model/potential_file.h"
+#include "tools/tracin/checkpoint_set.h"
 #include "tools/tracin/tracin_flags.h"
 
 namespace rutile {
@@ -36,6 +37,19 @@ absl::Status CheckRecordedLabels(const Potential& potential, const AtomicData& t
 
 // INVALID_ARGUMENT naming a file of structures in --train or --test, which no descriptor is known for without --model.
 absl::Status CheckKnowDescriptor(const TracinFlags& flags);
+
+// Warns, or with --strict refuses, if a list of training structures without hashes cannot be of the run: the checkpoint
+// has a fingerprint of its split. examples: the structures of `train` that the list names. path: of the list, in the
+// run's directory.
+absl::Status CheckFingerprint(const TracinFlags& flags, const CheckpointSet& checkpoint_set, const AtomicData& train,
+                              absl::Span<const int64_t> examples, const std::string& path,
+                              const std::string& directory);
+
+// Warns, or with --strict refuses, if the files of --train, whose hash is `data_sha256`, are not those of the run. A
+// message alone says so where the files that differ may be those of --validation_data or --test_data of the run.
+// directory: of the run, if its training structures were found in --train by content; "" if not.
+absl::Status CheckDataOfRun(const TracinFlags& flags, const CheckpointSet& checkpoint_set,
+                            const std::string& data_sha256, const std::string& directory);
 
 }  // namespace rutile
 

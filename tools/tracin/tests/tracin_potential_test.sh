@@ -64,6 +64,17 @@ ok b.tsv --train=n.safetensors --test=bad.extxyz $saved
 expect_line 'warning: n.safetensors: not the files, in that order, that .* was trained on' log
 refuses 'not the files' --strict --train=n.safetensors --test=bad.extxyz $saved
 ok b.tsv --strict $data $saved
+# Held-out files of a run are no reason for a warning; with them the files are those of the run.
+apart="--species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --hidden=4 --max_epochs=1 --plot=false --progress=false"
+awk '/^ *[0-9]+ *$/ { ++count } count > 60 && count <= 65' "$tio2" > held.extxyz
+succeeds $train $apart --force_weight=0 --validation_data=held.extxyz --output_dir=apart s.extxyz
+ok b.tsv --strict --train=s.extxyz --test=bad.extxyz apart/checkpoints/last.safetensors
+expect_line 's.extxyz: has the training structures of the run; whether their energies and forces have changed' log
+expect_no_line warning log
+ok b.tsv --strict --train=s.extxyz,held.extxyz --test=bad.extxyz apart/checkpoints/last.safetensors
+expect_no_line 'whether their energies' log
+ok /dev/null --mode=curvature --train=s.extxyz --output=c.safetensors --term_weights=1 apart/checkpoints/last.safetensors
+expect_line 'validation structures of the run are not in --train.*add the files of its --validation_data' log
 frames 59 > fewer.extxyz
 refuses 'run/train_frames.txt: 1 of .* are not among the 59\|not the files' --strict --train=fewer.extxyz \
   --test=bad.extxyz $saved
