@@ -22,6 +22,11 @@ KnownTails TailsOf(const std::vector<Triple>& triples, const KnowledgeGraph& gra
   return KnownTails::Build({&split, 1}, graph.num_relations(), graph.inverse_relations);
 }
 
+// False without weights, which are then all 1.
+bool AllZero(absl::Span<const double> weights) {
+  return !weights.empty() && std::all_of(weights.begin(), weights.end(), [](double weight) { return weight == 0; });
+}
+
 // Lists of tails, one for each of B examples, as an offset and a flat tensor.
 template <typename ListOf>
 void FillLists(NamedTensors* batch, absl::string_view offset_name, absl::string_view name, int64_t size,
@@ -77,7 +82,11 @@ std::vector<uint8_t> KgeExamples::LearnFrom(absl::Span<const uint8_t> kept) {
   }
   kept_tails_ = TailsOf(triples, *graph_);
   keeps_all_ = false;
-  for (int64_t i = 0; i < num_true_; ++i) left_out[i] = TrainTails(i).empty() || IsWeightless(i) ? 1 : 0;
+  std::vector<double> own;
+  for (int64_t i = 0; i < num_true_; ++i) {
+    const absl::Span<const int32_t> tails = TrainTails(i);
+    left_out[i] = tails.empty() || AllZero(Weights(i, tails, &own)) ? 1 : 0;
+  }
   return left_out;
 }
 
@@ -103,10 +112,13 @@ double KgeExamples::WeightOfPair(int32_t head, int32_t relation, int32_t tail) c
 }
 
 bool KgeExamples::IsWeightless(int64_t example) const {
-  std::vector<int32_t> tails;
-  std::vector<double> own;
-  const absl::Span<const double> weights = Weights(example, Positives(example, &tails), &own);
-  return !weights.empty() && std::all_of(weights.begin(), weights.end(), [](double weight) { return weight == 0; });
+  std::vector<int32_t> own;
+  std::vector<double> own_weights;
+  // All training tails count, also those that LearnFrom left out: a key that is gone would move all later examples of
+  // an epoch, and a run on a part would no longer be the whole run without the rest.
+  const absl::Span<const int32_t> tails =
+      train_keys_ && example < num_true_ ? train_tails_.tails(example) : Positives(example, &own);
+  return AllZero(Weights(example, tails, &own_weights));
 }
 
 absl::Span<const double> KgeExamples::Weights(int64_t example, absl::Span<const int32_t> positives,

@@ -38,11 +38,13 @@ class KgeExamples {
   std::vector<uint8_t> LearnFrom(absl::Span<const uint8_t> kept);
 
   int64_t num_train() const { return num_train_; }
+  int64_t num_true() const { return num_true_; }  // training examples that are not known-false triples
   int64_t num_valid() const { return num_valid_; }
   int64_t num_test() const { return num_test_; }
   int64_t size() const { return num_train_ + num_valid_ + num_test_; }
   // Return the examples' numbers; equal queries are neighbors, so that a batch scores them once. Training examples
-  // whose weights are all 0 are not among them.
+  // whose weights are all 0 are not among them; LearnFrom
+  // changes neither them nor their order.
   std::vector<int64_t> TrainExamples() const;
   // sample: of so many triples (SampleOfTriples of lib/graph/triple_sample.h), if there are more; 0: of all.
   std::vector<int64_t> ValidExamples(int64_t sample = 0) const { return QueriesByKey(num_train_, num_valid_, sample); }
@@ -66,6 +68,9 @@ class KgeExamples {
                                    std::vector<double>* own) const;
   // True for a training example that is a known-false triple.
   bool IsFalse(int64_t example) const { return example >= num_true_ && example < num_train_; }
+  // True if the example adds nothing to a loss or its mean, as the weights of all its Positives are 0. A training key
+  // is judged by all its training tails, whatever LearnFrom keeps.
+  bool IsWeightless(int64_t example) const;
   // Returns all known tails of the query's head and relation, for filtering.
   absl::Span<const int32_t> Known(int64_t example) const;
 
@@ -85,7 +90,6 @@ class KgeExamples {
   absl::Span<const int32_t> TrainTails(int64_t key) const;
   // Returns the weight of the triple that a query with this tail stands for.
   double WeightOfPair(int32_t head, int32_t relation, int32_t tail) const;
-  bool IsWeightless(int64_t example) const;
   void FillNegatives(int64_t epoch, int64_t number, NamedTensors* batch) const;
 
   const std::shared_ptr<const KnowledgeGraph> graph_;

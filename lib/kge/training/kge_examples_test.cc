@@ -151,5 +151,24 @@ TEST(KgeExamplesTest, LearnsFromSomeTriples) {
   EXPECT_THAT(Positives(triples, 4), ElementsAre(0));
 }
 
+// A key of which triples of weight 0 alone are kept is left out, and stays in the order: the batches of a run on a part
+// are those of the whole run.
+TEST(KgeExamplesTest, APartKeepsTheOrderOfWeightedExamples) {
+  const std::shared_ptr<KnowledgeGraph> graph = Graph(/*inverses=*/false);
+  graph->train.push_back({2, 0, 1});
+  graph->train_weights = {0, 1, 2, 0};
+  for (const bool grouped : {false, true}) {
+    KgeOptions options;
+    options.loss = grouped ? KgeLoss::kOneVsAll : KgeLoss::kKvsAll;
+    options.group_queries = grouped;
+    KgeExamples keys(graph, std::make_shared<KnownTails>(AllKnownTails(*graph)), options);
+    EXPECT_THAT(keys.TrainExamples(), ElementsAre(0, 1));  // (a, r), (b, s); (c, r) has weight 0
+    EXPECT_THAT(keys.LearnFrom({1, 0, 1, 1}), ElementsAre(1, 0, 1, 0, 0, 0));
+    EXPECT_THAT(keys.TrainExamples(), ElementsAre(0, 1));
+    EXPECT_TRUE(keys.IsWeightless(2));
+    EXPECT_FALSE(keys.IsWeightless(0));
+  }
+}
+
 }  // namespace
 }  // namespace rutile
