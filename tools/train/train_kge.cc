@@ -122,10 +122,17 @@ absl::StatusOr<Data> ReadData(const std::vector<std::string>& inputs) {
 void PrintFacts(const KgeTask& task, const KnowledgeGraph& graph) {
   const KgeExamples& examples = task.examples();
   const KgeOptions& options = task.shape().options;
+  const std::vector<int64_t> learned = examples.TrainExamples();
+  const int64_t num_false =
+      std::count_if(learned.begin(), learned.end(), [&](int64_t i) { return examples.IsFalse(i); });
+  const int64_t num_true = static_cast<int64_t>(learned.size()) - num_false;
+  const int64_t weightless = examples.num_true() - num_true;
   PrintMessage(absl::StrCat(
       graph.num_entities(), " entities, ", graph.num_relations(), " relations",
-      graph.inverse_relations ? " and their inverses" : "", ", ", graph.train.size(), " triples as ",
-      examples.num_train(), LearnsKeys(options) ? " queries" : " examples", " train, ", graph.valid.size(),
+      graph.inverse_relations ? " and their inverses" : "", ", ", graph.train.size(), " triples as ", num_true,
+      LearnsKeys(options) ? " queries" : " examples",
+      weightless > 0 ? absl::StrCat(" (", weightless, " more have weight 0)") : "",
+      num_false > 0 ? absl::StrCat(" and ", num_false, " known-false ones") : "", " train, ", graph.valid.size(),
       " validate, ", graph.test.size(), " are kept for the test; ", task.num_parameters(), " parameters; ",
       kKgeModelNames.Name(options.model),
       options.model == KgeModel::kConvE ? absl::StrCat(" (", kConveVariantNames.Name(options.variant), ")") : "",
@@ -213,7 +220,7 @@ bool TrainsOnLastBatch(int64_t queries, const TrainerOptions& options) {
 // say it where the last batch alone has.
 absl::Status CheckBatchesOfNorms(const KgeTask& task, const TrainerOptions& options, bool synchronize, bool warns) {
   if (!task.shape().is_conve()) return absl::OkStatus();
-  const int64_t queries = task.examples().num_train();
+  const auto queries = static_cast<int64_t>(task.examples().TrainExamples().size());
   if (queries < 2) {
     return absl::InvalidArgumentError(
         absl::StrCat(queries, " training query does not train ConvE: its batch norms compare the queries of a batch; ",

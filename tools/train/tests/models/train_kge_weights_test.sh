@@ -62,6 +62,15 @@ refuses 'weights_sha256' $train $small $model --max_epochs=4 --resume --output_d
 refuses 'negative_weight=2: plain.safetensors' \
   $train $small --kge_model=complex --negative_weight=2 --output_dir=z plain.safetensors
 
+# Examples of weight 0 do not train. They are not counted, neither among those that do nor for the last batch.
+succeeds $train $small --kge_model=complex --max_epochs=1 --output_dir=counts false.safetensors
+expect_line '72 triples as 144 queries and 80 known-false ones train' log
+awk '{ print $1, $2, $3, ($1 + 0 < 17 ? 1 : 0) }' OFS='\t' <(cut -c 2- train.tsv | grep next) > zeros.tsv
+triples zeros --train=zeros.tsv --weight_column=4 --inverse_relations=false
+succeeds $train $small $conve --max_epochs=1 --output_dir=conve zeros.safetensors
+expect_line '40 triples as 17 queries (23 more have weight 0) train' log
+expect_line 'the last batch of an epoch has 1 of 17 queries' log
+
 # Two processes, which deal out the batch or divide the table of entities.
 two="$small --kge_model=complex --num_processes=2 --max_epochs=1"
 # shellcheck disable=SC2086
