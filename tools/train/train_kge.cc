@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "lib/base/status_macros.h"
 #include "lib/distributed/communicator.h"
@@ -248,6 +249,28 @@ absl::Status CheckBatchesOfNorms(const KgeTask& task, const TrainerOptions& opti
       2 * processes, " or more, or --sync_batchnorm"));
 }
 
+// INVALID_ARGUMENT where the validation triples have weights, and all that this run validates on weigh 0: the mean of
+// their losses would not be a number.
+absl::Status CheckWeightsOfValidation(const KgeExamples& examples, const std::vector<double>& weights,
+                                      const Split& split, int64_t sample, const TrainerOptions& options) {
+  if (weights.empty() || !options.overfit_batches.all()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const RunPlan plan, MakeRunPlan(split, options));
+  const std::vector<int64_t>& used = plan.validation;
+  if (!std::all_of(used.begin(), used.end(), [&](int64_t i) { return examples.IsWeightless(i); })) {
+    return absl::OkStatus();
+  }
+  const bool limits = used.size() < split.validation.size();
+  std::vector<std::string> flags;
+  if (sample > 0) flags.push_back(absl::StrCat("--rank_sample=", sample));
+  if (limits) flags.push_back("--limit_val_batches");
+  return absl::InvalidArgumentError(
+      absl::StrCat(absl::StrJoin(flags, " and "), flags.empty() ? "" : ": ", "the weights of all ", used.size(),
+                   flags.empty() ? " validation queries" : " validation queries that were drawn",
+                   " are 0, and there is no mean of their losses: ",
+                   flags.empty() ? "give weights above 0, or triples without a validation set"
+                                 : "draw more, or give weights above 0"));
+}
+
 }  // namespace
 
 bool HoldsTriples(const std::vector<std::string>& inputs) {
@@ -362,6 +385,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
       ASSIGN_OR_RETURN(const Split used, UsedSplit(split, options));
       PrintMessage(absl::StrCat("of these the first ", used.train.size(), " alone train, and validate"));
     }
+    RETURN_IF_ERROR(CheckWeightsOfValidation(task->examples(), data.graph->valid_weights, split, sample, options));
     ASSIGN_OR_RETURN(const TrainResult result,
                      RunTask(member, {task.get(), "queries", "queries", nullptr}, split, options, metadata));
     RETURN_IF_ERROR(WriteFinished(member, options, result));

@@ -71,6 +71,22 @@ succeeds $train $small $conve --max_epochs=1 --output_dir=conve zeros.safetensor
 expect_line '40 triples as 17 queries (23 more have weight 0) train' log
 expect_line 'the last batch of an epoch has 1 of 17 queries' log
 
+# A sample of the validation triples may have weights of 0 alone, as one of these two has.
+for drawn in --rank_sample=1 "--limit_val_batches=1 --batch_size=1"; do
+  refused=0
+  for half in 0 1; do
+    awk -v half=$half '{ $4 = substr($1, 2) % 2 == half; print }' OFS='\t' valid.tsv > half.tsv
+    triples half --train=train.tsv --valid=half.tsv --weight_column=4
+    # shellcheck disable=SC2086
+    $train $small --kge_model=complex --kge_loss=1vsAll --max_epochs=1 --overwrite --output_dir=half $drawn \
+      half.safetensors > out 2> err && continue
+    refused=$((refused + 1))
+    grep -q -e "^train: ${drawn%%=*}.*weights of all [12] validation queries that were drawn are 0" err ||
+      fail "$drawn: $(cat err)"
+  done
+  [ $refused = 1 ] || fail "$drawn: $refused of 2 were refused"
+done
+
 # Two processes, which deal out the batch or divide the table of entities.
 two="$small --kge_model=complex --num_processes=2 --max_epochs=1"
 # shellcheck disable=SC2086
