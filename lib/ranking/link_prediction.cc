@@ -29,17 +29,18 @@ struct Known {
       : train(KnownTails::Build({graph.train}, graph.num_relations(), true)),
         valid(KnownTails::Build({graph.valid}, graph.num_relations(), true)),
         test(KnownTails::Build({graph.test}, graph.num_relations(), true)),
-        all(KnownTails::Build({graph.train, graph.valid, graph.test}, graph.num_relations(), true)) {}
+        negatives(KnownTails::Build({graph.negatives}, graph.num_relations(), true)),
+        all(KnownTails::Build({graph.train, graph.valid, graph.test, graph.negatives}, graph.num_relations(), true)) {}
 
   const char* SplitOf(int32_t entity, int32_t relation, int32_t answer) const {
     const auto has = [&](const KnownTails& known) {
       const absl::Span<const int32_t> tails = known.Tails(entity, relation);
       return std::binary_search(tails.begin(), tails.end(), answer);
     };
-    return has(train) ? "train" : has(valid) ? "valid" : has(test) ? "test" : "";
+    return has(train) ? "train" : has(valid) ? "valid" : has(test) ? "test" : has(negatives) ? "false" : "";
   }
 
-  const KnownTails train, valid, test, all;
+  const KnownTails train, valid, test, negatives, all;
 };
 
 template <typename T>

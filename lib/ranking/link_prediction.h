@@ -20,7 +20,7 @@ namespace rutile {
 // Options of PredictLinks.
 struct LinkPredictionOptions {
   int64_t top_k = 10;
-  bool keep_known = true;  // if false, triples of any split are not answers
+  bool keep_known = true;  // if false, triples of any split and known-false ones are not answers
   // Whether probabilities come from a softmax over all answers, which is what models trained with cross-entropy mean;
   // otherwise each is the sigmoid of the answer's score.
   bool softmax = false;
@@ -35,7 +35,8 @@ struct LinkAnswer {
   int32_t entity = 0;
   double score = 0;
   double probability = 0;
-  const char* known = "";  // first split that has the triple: "train", "valid" or "test"; "" if none
+  const char* known =
+      "";  // "train", "valid", "test": the first with the triple; "false": known to be; "": none
 };
 
 // Returns the answers of each query, best first. Heads are found through the inverse relation; a model without inverses
@@ -46,7 +47,7 @@ absl::StatusOr<std::vector<std::vector<LinkAnswer>>> PredictLinks(const KgeScore
 
 // Returns a table with a header row and a row for each answer: query (from 1), whether head or tail is asked for,
 // position (from 1), the triple by names and, if the graph has labels, by labels, score, probability if wanted, the
-// split that has the triple.
+// split that has the triple, or "false".
 std::string LinkPredictionsToTsv(const KnowledgeGraph& graph, absl::Span<const LinkQuery> queries,
                                  absl::Span<const std::vector<LinkAnswer>> answers, bool probabilities);
 

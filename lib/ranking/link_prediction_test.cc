@@ -74,6 +74,33 @@ TEST(LinkPredictionTest, EqualsTheDefinition) {
   }
 }
 
+// Triples that are known to be false are marked, and are no new answers.
+TEST(LinkPredictionTest, KnownFalseTriplesAreKnown) {
+  for (const bool inverses : {true, false}) {
+    KnowledgeGraph graph = TestGraph(kNum, kRelations, inverses);
+    const TestModel<double> model(kNum, inverses ? 2 * kRelations : kRelations, 4);
+    LinkPredictionOptions options;
+    options.top_k = 1;
+    options.keep_known = false;
+    const std::vector<LinkQuery> queries = {{0, 0, false}, {1, 1, true}};
+    const auto best = PredictLinks(model.Scorer(), graph, queries, options);
+    ASSERT_TRUE(best.ok()) << best.status();
+    graph.negatives = {{0, 0, (*best)[0][0].entity}, {(*best)[1][0].entity, 1, 1}};
+    const auto dropped = PredictLinks(model.Scorer(), graph, queries, options);
+    options.keep_known = true;
+    options.top_k = kNum;
+    const auto kept = PredictLinks(model.Scorer(), graph, queries, options);
+    ASSERT_TRUE(dropped.ok() && kept.ok());
+    for (size_t q = 0; q < queries.size(); ++q) {
+      const int32_t is_false = (*best)[q][0].entity;
+      EXPECT_NE((*dropped)[q][0].entity, is_false);
+      for (const LinkAnswer& answer : (*kept)[q]) {
+        EXPECT_EQ(std::string(answer.known) == "false", answer.entity == is_false) << answer.entity;
+      }
+    }
+  }
+}
+
 // Candidates leave out answers, and change nothing else.
 TEST(LinkPredictionTest, CandidatesOfTheSideThatIsAskedFor) {
   for (const bool inverses : {true, false}) {

@@ -81,7 +81,8 @@ DEFINE_bool(
     probabilities, false,
     "Knowledge graphs: a column of probabilities in the answers: those that --calibrate gave the model; without "
     "them of a softmax over all entities for models trained with one, else the sigmoid of the score.");
-DEFINE_string(known, "keep", "Knowledge graphs: keep or drop answers that are triples of any split.");
+DEFINE_string(known, "keep",
+              "Knowledge graphs: keep or drop answers that are triples of any split or known to be false.");
 DEFINE_int64(
     embedding_height, 0,
     "Knowledge graphs: of the image, for a model of TiePin or PyKEEN whose shapes leave it open. 0: they tell.");
