@@ -124,6 +124,7 @@ absl::StatusOr<KgeScorer> MakeEnsembleScorer(std::vector<KgeScorer> models) {
   ensemble.entities = Tensor::Zeros(is_double ? DType::kF64 : DType::kF32, {num, dim});
   ensemble.bias = Tensor::Zeros(ensemble.entities.dtype(), {0});
   ensemble.num_relations = models[0].num_relations;
+  ensemble.scaled_by_query = true;
   for (Member& member : *members) {
     const std::vector<double> entities = Doubles(member.scorer.entities), bias = Doubles(member.scorer.bias);
     std::vector<double> rows(num * member.width);

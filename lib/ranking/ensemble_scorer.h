@@ -18,7 +18,8 @@ namespace rutile {
 // for two more in double.
 //
 // The type is F64 if that of a model is. INVALID_ARGUMENT: the models differ in their numbers of entities or relations,
-// a row is not finite, or scores are distances.
+// a row is not finite, or scores are distances. Means and deviations are those of a query (head, relation), so a sum of
+// models without inverses ranks no heads (KgeScorer::scaled_by_query).
 absl::StatusOr<KgeScorer> MakeEnsembleScorer(std::vector<KgeScorer> models);
 
 }  // namespace rutile

@@ -12,8 +12,11 @@
 
 #include "absl/types/span.h"
 #include "lib/base/random.h"
+#include "lib/ranking/link_prediction.h"
+#include "lib/ranking/rank_options.h"
 #include "lib/ranking/rank_triples.h"
 #include "lib/ranking/scorer_testing.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -98,6 +101,23 @@ TEST(EnsembleScorerTest, AModelThatSaysNothingAddsNothing) {
   const auto with = MakeEnsembleScorer({model.Scorer(), silent.Scorer()});
   const auto without = MakeEnsembleScorer({model.Scorer()});
   EXPECT_EQ(Scores(*with, 1, 0), Scores(*without, 1, 0));
+}
+
+// A head of (relation, tail) is scored by its own query, and each query has a mean and a deviation of its own.
+TEST(EnsembleScorerTest, HeadsNeedInverseRelations) {
+  const KnowledgeGraph graph = TestGraph(kNum, kRelations, /*inverses=*/false);
+  const TestModel<double> model(kNum, kRelations, 4);
+  const auto ensemble = MakeEnsembleScorer({model.Scorer(), model.Scorer()});
+  ASSERT_TRUE(ensemble.ok()) << ensemble.status();
+  RankTriplesOptions options;
+  EXPECT_TRUE(RankTriples(*ensemble, graph, nullptr, options).ok());  // tails
+  EXPECT_TRUE(PredictLinks(*ensemble, graph, {{0, 0, false}}, {}).ok());
+  options.direction = RankingDirection::kBoth;
+  EXPECT_THAT(RankTriples(*ensemble, graph, nullptr, options).status(),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"--direction=both", "featurize --inverse_relations"}));
+  EXPECT_THAT(PredictLinks(*ensemble, graph, {{0, 0, false}, {1, 0, true}}, {}).status(),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"question 2", "featurize --inverse_relations"}));
+  EXPECT_TRUE(RankTriples(model.Scorer(), graph, nullptr, options).ok());  // of one model, by its own scores
 }
 
 TEST(EnsembleScorerTest, RefusesWhatDoesNotFit) {

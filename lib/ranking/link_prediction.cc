@@ -149,6 +149,7 @@ absl::Status Predict(const KgeScorer& scorer, const KnowledgeGraph& graph, absl:
     if (inverses || !queries[i].for_head) {
       tails.push_back(i);
     } else {
+      RETURN_IF_ERROR(CheckComparesHeads(scorer, absl::StrCat("question ", i + 1, " asks for a head")));
       RETURN_IF_ERROR(predictor.Heads(queries, i, answers));
     }
   }

@@ -372,6 +372,7 @@ absl::StatusOr<TripleRanks> RankTriples(const KgeScorer& scorer, const Knowledge
     triples = chosen;
   }
   const bool heads = RanksHeads(options, inverses);
+  if (heads && !inverses) RETURN_IF_ERROR(CheckComparesHeads(scorer, "--direction=both"));
   TripleRanks ranks;
   ranks.tail.resize(triples.size());
   if (heads) ranks.head.resize(triples.size());
