@@ -66,7 +66,23 @@ std::vector<Triple> KnownPart(const std::vector<Triple>& triples, int64_t num_kn
   return part;
 }
 
-// Carries the hashes of splits, which say what the model learned from, over to the names of the grown graph.
+// Returns the part of the graph's lists, and of their weights, that has known entities alone.
+KnowledgeGraph KnownLists(const KnowledgeGraph& graph, int64_t num_known) {
+  KnowledgeGraph part;
+  for (const TripleList& list : kTripleLists) {
+    const std::vector<Triple>& triples = graph.*list.triples;
+    const std::vector<double>& weights = graph.*list.triple_weights;
+    for (size_t i = 0; i < triples.size(); ++i) {
+      if (triples[i].head >= num_known || triples[i].tail >= num_known) continue;
+      (part.*list.triples).push_back(triples[i]);
+      if (!weights.empty()) (part.*list.triple_weights).push_back(weights[i]);
+    }
+  }
+  return part;
+}
+
+// Carries the hashes of splits and weights, which say what the model learned from, over to the names of the grown
+// graph.
 void UpdateHashes(const KnowledgeGraph& names, const NewTriples& added, const KnowledgeGraph& grown,
                   Metadata* metadata) {
   const int64_t num_known = names.num_entities();
@@ -81,6 +97,11 @@ void UpdateHashes(const KnowledgeGraph& names, const NewTriples& added, const Kn
   update("valid_sha256", grown.valid, KnownPart(grown.valid, num_known));
   update("test_sha256", grown.test, KnownPart(grown.test, num_known));
   update("calibration_triples", grown.valid, KnownPart(grown.valid, num_known));
+  // The hash of weights is of whole lists in their order, as the file of the grown graph has them.
+  const auto weights = metadata->find("weights_sha256");
+  if (weights != metadata->end() && weights->second == WeightsSha256(KnownLists(grown, num_known))) {
+    weights->second = WeightsSha256(grown);
+  }
 }
 
 }  // namespace

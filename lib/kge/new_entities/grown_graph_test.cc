@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/graph/triple_weights.h"
 #include "lib/kge/new_entities/new_entities_testing.h"
 #include "lib/testing/error_names.h"
 
@@ -106,6 +107,25 @@ TEST(GrownGraphTest, NumberOfNewEntitiesIsReadFromMetadata) {
   EXPECT_EQ(NumNewEntities({{kNewEntitiesKey, "3"}}), 3);
   EXPECT_EQ(NumNewEntities({{kNewEntitiesKey, "-3"}}), 0);
   EXPECT_EQ(NumNewEntities({{kNewEntitiesKey, "three"}}), 0);
+}
+
+// The hash of weights is that of the grown triples where the model learned with the weights that are given.
+TEST(GrownGraphTest, TheHashOfWeightsGrows) {
+  Data data;
+  data.graph.train_weights = {2, 0.5};
+  data.graph.negatives = {{0, 1, 2}};  // e2 r0 e0
+  const KnowledgeGraph grown = GrowGraph(data.model.names, data.graph, data.added).value();
+  const std::vector<std::vector<double>> rows(2, std::vector<double>(13, 0.5));
+  KnowledgeGraph trained = data.model.names;
+  trained.train = {{2, 1, 0}, {1, 0, 2}};
+  trained.train_weights = {2, 0.5};
+  trained.negatives = {{2, 0, 0}};
+  data.model.metadata["weights_sha256"] = WeightsSha256(trained);
+  EXPECT_EQ(GrowModel(data.model, data.added, grown, rows).metadata.at("weights_sha256"), WeightsSha256(grown));
+  data.model.metadata["weights_sha256"] = "of others";
+  EXPECT_EQ(GrowModel(data.model, data.added, grown, rows).metadata.at("weights_sha256"), "of others");
+  data.model.metadata.erase("weights_sha256");
+  EXPECT_EQ(GrowModel(data.model, data.added, grown, rows).metadata.count("weights_sha256"), 0);
 }
 
 TEST(GrownGraphTest, HashesSayWhatTheModelLearnedFrom) {
