@@ -14,6 +14,7 @@
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/graph/triple.h"
+#include "lib/graph/triple_sample.h"
 #include "lib/graph/triples_file.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/part_set.h"
@@ -136,6 +137,27 @@ absl::Status AddPart(const TensorFile& file, std::vector<uint8_t>* seen, StoredR
   return absl::OkStatus();
 }
 
+// Leaves the ranks of a file's triples alone, which must be the sample of so many of the split's `size` triples.
+absl::Status KeepSample(const TensorFile& file, const std::string& count, size_t size, StoredRanks* stored) {
+  const absl::Span<const int64_t> triples = file.tensors.At("triple").values<int64_t>();
+  std::vector<int64_t> ranked(triples.begin(), triples.end());
+  if (count != absl::StrCat(ranked.size()) ||
+      ranked != SampleOfTriples(static_cast<int64_t>(size), static_cast<int64_t>(ranked.size()))) {
+    return absl::InvalidArgumentError(absl::StrCat(file.path, ": tensor \"triple\": ", ranked.size(),
+                                                   " triples that are not the sample of ", count,
+                                                   " that metadata \"sample\" names"));
+  }
+  TripleRanks& all = stored->ranks;
+  for (std::vector<RankValues>* const ranks : {&all.tail, &all.head, &all.tail_among, &all.head_among}) {
+    if (ranks->empty()) continue;
+    std::vector<RankValues> kept;
+    for (const int64_t i : ranked) kept.push_back((*ranks)[i]);
+    *ranks = std::move(kept);
+  }
+  stored->options.triples = std::move(ranked);
+  return absl::OkStatus();
+}
+
 std::vector<TensorRule> RankRules(const char* direction, bool required) {
   const bool is_among = absl::EndsWith(direction, "_among");
   const std::string of =
@@ -163,6 +185,7 @@ Schema* MakeSchema() {
                      {"candidates", false, "what targets are also ranked among, in words (`--candidates`)"},
                      {"models", false, "number of models that scored together, if there are several"},
                      {"candidates_sha256", false, "of these sets of entities: parts with other ones are refused"},
+                     {"sample", false, "number of triples, where a sample of the split is ranked (`--rank_sample`)"},
                      {"shard", false, "\"i/n\": the i-th of n parts"},
                  }};
   for (const bool tail : {true, false}) {
@@ -192,6 +215,7 @@ absl::Status WriteRanks(absl::string_view path, const KnowledgeGraph& graph, con
   std::vector<int64_t> triples(SplitTriples(graph, options.split).size());
   std::iota(triples.begin(), triples.end(), int64_t{0});
   if (options.triples.has_value()) triples = *options.triples;
+  const bool is_sample = options.triples.has_value() && metadata.find("shard") == metadata.end();
   CHECK_EQ(ranks.tail.size(), triples.size());
   CHECK(ranks.head.empty() || ranks.head.size() == triples.size());
   NamedTensors tensors;
@@ -207,6 +231,7 @@ absl::Status WriteRanks(absl::string_view path, const KnowledgeGraph& graph, con
   all["direction"] = std::string(RankingDirectionName(options.direction));
   all["ranking_convention"] = std::string(RankingConventionName(options.convention));
   all["triples_sha256"] = TriplesSha256(graph);
+  if (is_sample) all["sample"] = absl::StrCat(triples.size());
   if (!ranks.candidates.empty()) {
     all["candidates"] = ranks.candidates;
     all["candidates_sha256"] = ranks.candidates_sha256;
@@ -224,7 +249,7 @@ absl::StatusOr<StoredRanks> ReadRanks(absl::Span<const std::string> paths, const
     files.push_back(std::move(file));
   }
   RETURN_IF_ERROR(OrderParts(files, {"kind", "split", "filter", "direction", "ranking_convention", "models",
-                                     "candidates", "candidates_sha256", "triples_sha256"})
+                                     "candidates", "candidates_sha256", "triples_sha256", "sample"})
                       .status());
   const TensorFile& first = files[0];
   if (first.metadata.at("triples_sha256") != TriplesSha256(graph)) {
@@ -263,10 +288,18 @@ absl::StatusOr<StoredRanks> ReadRanks(absl::Span<const std::string> paths, const
     }
   }
   std::vector<uint8_t> seen(size);
+  const auto sample = first.metadata.find("sample");
+  if (sample != first.metadata.end()) {
+    for (const TensorFile& file : files) RETURN_IF_ERROR(AddPart(file, &seen, &stored));
+    RETURN_IF_ERROR(KeepSample(first, sample->second, size, &stored));
+    return stored;
+  }
   for (const TensorFile& file : files) RETURN_IF_ERROR(AddPart(file, &seen, &stored));
   for (size_t i = 0; i < size; ++i) {
     if (seen[i] != 0) continue;
-    return absl::InvalidArgumentError(absl::StrCat(first.path, ": triple ", i, " of ", size, " is ranked in no part"));
+    return absl::InvalidArgumentError(absl::StrCat(first.path, ": triple ", i, " of ", size,
+                                                   " is ranked in no part; ranks of a sample say so, unless an older ",
+                                                   "version wrote them: rank again"));
   }
   return stored;
 }

@@ -20,7 +20,8 @@ namespace rutile {
 // The tensors and metadata of the file.
 const Schema& RanksSchema();
 
-// Writes ranks of options.triples, or of all triples of the split (CHECK-fails if sizes disagree). metadata: see
+// Writes ranks of options.triples, which are a sample (SampleOfTriples) unless metadata has "shard", or of all triples
+// of the split (CHECK-fails if sizes disagree). metadata: see
 // lib/tensorfile/provenance.h, with the model among the inputs, and "shard" for a part; the keys of this kind are
 // added.
 absl::Status WriteRanks(absl::string_view path, const KnowledgeGraph& graph, const RankTriplesOptions& options,
@@ -28,8 +29,8 @@ absl::Status WriteRanks(absl::string_view path, const KnowledgeGraph& graph, con
 
 // Ranks as read.
 struct StoredRanks {
-  RankTriplesOptions options;  // only split, filter, direction and convention are set
-  TripleRanks ranks;           // ranks of all triples of the split
+  RankTriplesOptions options;  // only split, filter, direction, convention and, for a sample, triples are set
+  TripleRanks ranks;           // ranks of all triples of the split, or of options.triples
 };
 
 // Reads ranks, which are returned bit for bit. paths: all parts of one set in any order, or a complete file. models:

@@ -10,10 +10,12 @@
 #include "gtest/gtest.h"
 #include "lib/file/file.h"
 #include "lib/file/sha256.h"
+#include "lib/graph/triple_sample.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/part_set.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/tensorfile/tensor_writer.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -93,6 +95,36 @@ TEST(RanksFileTest, RanksAmongCandidates) {
   EXPECT_THAT(std::string(other.status().message()), HasSubstr("candidates_sha256"));
   const auto without = ReadRanks({Write(1, 2, true, {}, true), Write(2, 2)}, Graph(), {Model()});
   EXPECT_THAT(std::string(without.status().message()), HasSubstr("candidates"));
+}
+
+// Ranks of a sample come back with the triples that they are of.
+TEST(RanksFileTest, ASampleIsReadBack) {
+  const KnowledgeGraph graph = Graph();
+  const Metadata metadata = {{"inputs", absl::StrCat("{\"m\":\"", Sha256Hex("weights"), "\"}")}};
+  const std::string path = absl::StrCat(::testing::TempDir(), "/sample");
+  RankTriplesOptions options;
+  options.triples = SampleOfTriples(kTriples, 3);
+  TripleRanks ranks;
+  for (const int64_t i : *options.triples) {
+    ranks.tail.push_back(Values(i, 0));
+    ranks.head.push_back(Values(i, 0.5));
+  }
+  ASSERT_EQ(WriteRanks(path, graph, options, ranks, metadata), absl::OkStatus());
+  const auto read = ReadRanks({path}, graph, {Model()});
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->options.triples, options.triples);
+  ASSERT_EQ(read->ranks.tail.size(), 3);
+  ASSERT_EQ(read->ranks.head.size(), 3);
+  for (size_t i = 0; i < 3; ++i) {
+    ExpectSame(read->ranks.tail[i], ranks.tail[i]);
+    ExpectSame(read->ranks.head[i], ranks.head[i]);
+  }
+  // Other triples than those that the sample has.
+  options.triples = std::vector<int64_t>{0, 1, 2};
+  if (*options.triples == SampleOfTriples(kTriples, 3)) options.triples = std::vector<int64_t>{0, 1, 3};
+  ASSERT_EQ(WriteRanks(path, graph, options, ranks, metadata), absl::OkStatus());
+  EXPECT_THAT(ReadRanks({path}, graph, {Model()}).status(),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {path, "\"triple\"", "sample of 3"}));
 }
 
 TEST(RanksFileTest, PartsAreReadBackToTheBit) {
