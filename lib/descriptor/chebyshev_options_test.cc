@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -157,15 +158,15 @@ TEST(ChebyshevOptionsTest, JsonErrorsSayWhat) {
   EXPECT_THAT(error(""), HasSubstr("not a JSON object"));
   EXPECT_THAT(error("[1]"), HasSubstr("not a JSON object"));
   EXPECT_THAT(error("{}"), HasSubstr("\"type\" is missing"));
-  EXPECT_THAT(error(replace("chebyshev", "behler2011")), HasSubstr("type \"behler2011\", expected \"chebyshev\""));
-  EXPECT_THAT(error(replace("\"Ti\"", "\"Xx\"")), HasSubstr("species \"Xx\" is not an element"));
-  EXPECT_THAT(error(replace("\"Ti\"", "22")), HasSubstr("species 22 is not an element"));
-  EXPECT_THAT(error(replace("[\"Ti\",\"O\"]", "7")), HasSubstr("\"species\" is not a list"));
-  EXPECT_THAT(error(replace("\"rad_order\":10", "\"rad_order\":10.5")), HasSubstr("\"rad_order\" is not an integer"));
-  EXPECT_THAT(error(replace("\"rad_order\":10", "\"rad_order\":4294967306")), HasSubstr("--rad_order=2147483647"));
-  EXPECT_THAT(error(replace("4.0", "\"4.0\"")), HasSubstr("\"ang_cutoff\" is not a number"));
-  EXPECT_THAT(error(replace("4.0", "400.0")), HasSubstr("--ang_cutoff=400"));
-  EXPECT_THAT(error(replace("\"ang_cutoff\":4.0,", "")), HasSubstr("\"ang_cutoff\" is missing"));
+  EXPECT_THAT(error(replace("chebyshev", "behler2011")), ErrorNames({"\"behler2011\"", "\"chebyshev\""}));
+  EXPECT_THAT(error(replace("\"Ti\"", "\"Xx\"")), ErrorNames({"\"Xx\"", "species"}));
+  EXPECT_THAT(error(replace("\"Ti\"", "22")), ErrorNames({"22", "species"}));
+  EXPECT_THAT(error(replace("[\"Ti\",\"O\"]", "7")), ErrorNames({"\"species\"", "list"}));
+  EXPECT_THAT(error(replace("\"rad_order\":10", "\"rad_order\":10.5")), ErrorNames({"\"rad_order\"", "integer"}));
+  EXPECT_THAT(error(replace("\"rad_order\":10", "\"rad_order\":4294967306")), ErrorNames({"--rad_order=2147483647"}));
+  EXPECT_THAT(error(replace("4.0", "\"4.0\"")), ErrorNames({"\"ang_cutoff\"", "number"}));
+  EXPECT_THAT(error(replace("4.0", "400.0")), ErrorNames({"--ang_cutoff=400"}));
+  EXPECT_THAT(error(replace("\"ang_cutoff\":4.0,", "")), ErrorNames({"\"ang_cutoff\""}));
   for (const char* sets : {"7", "[]", "[7]", "[{}]", R"([{"ang_order":3}])",
                            R"([{"ang_order":3,"ang_cutoff":3,"x":1}])", R"([{"ang_order":"3","ang_cutoff":3}])",
                            R"([{"ang_order":3,"ang_cutoff":null}])", R"([{"ang_order":3,"ang_cutoff":5}])"}) {

@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/network/network_init.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -58,10 +59,10 @@ TEST(NetworkShapeTest, RefusesMomentsOutOfRange) {
   const auto message = [](int features, MomentShape moments) {
     return std::string(NetworkShape({2, features, {4}, Activation::kTanh, moments}).Validate().message());
   };
-  EXPECT_THAT(message(256, {513, 8, 3}), HasSubstr("--channels=513"));
-  EXPECT_THAT(message(256, {-1, 8, 3}), HasSubstr("--channels=-1"));
-  EXPECT_THAT(message(256, {16, 0, 3}), HasSubstr("--radial_functions=0"));
-  EXPECT_THAT(message(256, {16, 8, 5}), HasSubstr("--max_l=5"));
+  EXPECT_THAT(message(256, {513, 8, 3}), ErrorNames({"--channels=513"}));
+  EXPECT_THAT(message(256, {-1, 8, 3}), ErrorNames({"--channels=-1"}));
+  EXPECT_THAT(message(256, {16, 0, 3}), ErrorNames({"--radial_functions=0"}));
+  EXPECT_THAT(message(256, {16, 8, 5}), ErrorNames({"--max_l=5"}));
   EXPECT_THAT(message(255, {16, 8, 3}), HasSubstr("255 features"));
   EXPECT_EQ(message(256, {16, 8, 3}), "");
 }
@@ -97,10 +98,10 @@ TEST(NetworkShapeTest, RefusesVectorsWithoutWhatTheyNeed) {
     return std::string(NetworkShape({2, features, {4}, Activation::kTanh, moments}).Validate().message());
   };
   EXPECT_EQ(message(WithMessages(1, 4, 4)), "");
-  EXPECT_THAT(message(WithMessages(1, 4, 5)), HasSubstr("--vector_messages=5: expected 0 to 4"));
-  EXPECT_THAT(message(WithMessages(1, 4, -1)), HasSubstr("--vector_messages=-1"));
-  EXPECT_THAT(message(WithMessages(1, 0, 1)), HasSubstr("--messages=0"));
-  EXPECT_THAT(message(WithMessages(0, 4, 1)), HasSubstr("--max_l=0"));
+  EXPECT_THAT(message(WithMessages(1, 4, 5)), ErrorNames({"--vector_messages=5", "0", "4"}));
+  EXPECT_THAT(message(WithMessages(1, 4, -1)), ErrorNames({"--vector_messages=-1"}));
+  EXPECT_THAT(message(WithMessages(1, 0, 1)), ErrorNames({"--messages=0"}));
+  EXPECT_THAT(message(WithMessages(0, 4, 1)), ErrorNames({"--max_l=0"}));
 }
 
 TEST(NetworkShapeTest, NoHiddenLayerIsALinearModel) {
@@ -111,7 +112,7 @@ TEST(NetworkShapeTest, NoHiddenLayerIsALinearModel) {
 }
 
 TEST(NetworkShapeTest, RefusesLayersWithoutNodes) {
-  EXPECT_THAT(NetworkShape({1, 7, {4, 0}, Activation::kTanh}).Validate().message(), HasSubstr("--hidden"));
+  EXPECT_THAT(NetworkShape({1, 7, {4, 0}, Activation::kTanh}).Validate().message(), ErrorNames({"--hidden"}));
   EXPECT_FALSE(NetworkShape({1, 7, {5000}, Activation::kTanh}).Validate().ok());
   EXPECT_FALSE(NetworkShape({1, 7, std::vector<int>(17, 2), Activation::kTanh}).Validate().ok());
 }

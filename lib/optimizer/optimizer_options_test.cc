@@ -5,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -34,22 +35,23 @@ TEST(OptimizerOptionsTest, RefusesOptionsOutOfRange) {
     return std::string(CheckOptimizerOptions(options).message());
   };
   EXPECT_EQ(message("adam", [](OptimizerOptions*) {}), "");
-  EXPECT_THAT(message("adam", [](OptimizerOptions* o) { o->learning_rate = 0; }), HasSubstr("learning_rate is 0"));
-  EXPECT_THAT(message("adam", [](OptimizerOptions* o) { o->learning_rate = NAN; }), HasSubstr("learning_rate is nan"));
-  EXPECT_THAT(message("adam", [](OptimizerOptions* o) { o->beta1 = 1; }), HasSubstr("beta1 is 1"));
+  EXPECT_THAT(message("adam", [](OptimizerOptions* o) { o->learning_rate = 0; }), ErrorNames({"learning_rate", "0"}));
+  EXPECT_THAT(message("adam", [](OptimizerOptions* o) { o->learning_rate = NAN; }),
+              ErrorNames({"learning_rate", "nan"}));
+  EXPECT_THAT(message("adam", [](OptimizerOptions* o) { o->beta1 = 1; }), ErrorNames({"beta1", "1"}));
   EXPECT_THAT(message("adam", [](OptimizerOptions* o) { o->beta2 = -0.1; }), HasSubstr("beta2"));
   EXPECT_THAT(message("adam", [](OptimizerOptions* o) { o->epsilon = -1; }), HasSubstr("epsilon"));
-  EXPECT_THAT(message("adam", [](OptimizerOptions* o) { o->weight_decay = -1; }), HasSubstr("weight_decay"));
-  EXPECT_THAT(message("rmsprop", [](OptimizerOptions* o) { o->alpha = 1; }), HasSubstr("alpha is 1, expected 0 <="));
-  EXPECT_THAT(message("adagrad", [](OptimizerOptions* o) { o->lr_decay = -1; }), HasSubstr("lr_decay is -1"));
+  EXPECT_THAT(message("adam", [](OptimizerOptions* o) { o->weight_decay = -1; }), ErrorNames({"weight_decay"}));
+  EXPECT_THAT(message("rmsprop", [](OptimizerOptions* o) { o->alpha = 1; }), ErrorNames({"alpha", "1", "0"}));
+  EXPECT_THAT(message("adagrad", [](OptimizerOptions* o) { o->lr_decay = -1; }), ErrorNames({"lr_decay", "-1"}));
   EXPECT_THAT(message("adagrad", [](OptimizerOptions* o) { o->initial_accumulator = -1; }),
-              HasSubstr("initial_accumulator is -1"));
+              ErrorNames({"initial_accumulator", "-1"}));
   EXPECT_THAT(message("schedule-free-adamw", [](OptimizerOptions* o) { o->beta1 = 0; }),
-              HasSubstr("beta1 is 0, expected above 0 with schedule-free-adamw"));
+              ErrorNames({"beta1", "0", "schedule-free-adamw"}));
   EXPECT_THAT(message("schedule-free-adamw", [](OptimizerOptions* o) { o->weight_lr_power = NAN; }),
-              HasSubstr("weight_lr_power is nan"));
+              ErrorNames({"weight_lr_power", "nan"}));
   EXPECT_THAT(message("schedule-free-adamw", [](OptimizerOptions* o) { o->weight_step_power = -1; }),
-              HasSubstr("weight_step_power is -1"));
+              ErrorNames({"weight_step_power", "-1"}));
   EXPECT_THAT(message("sgd", [](OptimizerOptions* o) { o->momentum = 1; }), HasSubstr("momentum"));
   EXPECT_EQ(message("sgd", [](OptimizerOptions* o) { o->nesterov = true; }),
             "nesterov needs momentum above 0, as in --momentum=0.9");
@@ -62,7 +64,7 @@ TEST(OptimizerOptionsTest, RefusesOptionsOutOfRange) {
               HasSubstr("dampening is 0.5, expected 0 with nesterov"));
   EXPECT_THAT(message("lbfgs", [](OptimizerOptions* o) { o->weight_decay = 0.1; }),
               HasSubstr("does not go with lbfgs"));
-  EXPECT_THAT(message("lbfgs", [](OptimizerOptions* o) { o->history_size = 0; }), HasSubstr("history_size"));
+  EXPECT_THAT(message("lbfgs", [](OptimizerOptions* o) { o->history_size = 0; }), ErrorNames({"history_size"}));
 }
 
 TEST(OptimizerOptionsTest, SomeOptionsAreOfSomeOptimizers) {
@@ -98,13 +100,12 @@ TEST(OptimizerOptionsTest, OptionsFromText) {
   const auto message = [&](const char* option, const char* text) {
     return std::string(SetOptimizerOption(option, text, &options).message());
   };
-  EXPECT_THAT(message("speed", "1"),
-              HasSubstr("no option \"speed\"; there are optimizer, learning_rate, weight_decay"));
+  EXPECT_THAT(message("speed", "1"), ErrorNames({"optimizer, learning_rate, weight_decay", "\"speed\""}));
   EXPECT_THAT(message("history_size", "1"), HasSubstr("no option"));
   EXPECT_THAT(message("optimizer", "sgd"), HasSubstr("no option"));
-  EXPECT_THAT(message("beta1", "0.5"), HasSubstr("beta1 has no effect with rmsprop: leave it out"));
-  EXPECT_THAT(message("momentum", "much"), HasSubstr("momentum=much is no number"));
-  EXPECT_THAT(message("centered", "maybe"), HasSubstr("centered=maybe, expected true or false"));
+  EXPECT_THAT(message("beta1", "0.5"), ErrorNames({"beta1", "rmsprop"}));
+  EXPECT_THAT(message("momentum", "much"), ErrorNames({"momentum=much", "number"}));
+  EXPECT_THAT(message("centered", "maybe"), ErrorNames({"centered=maybe"}));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "lib/optimizer/optimizer_options.h"
 #include "lib/task/parameter_slice.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -67,17 +68,17 @@ TEST(ParameterGroupsTest, RefusesWhatItCannotRead) {
   const auto message = [](absl::string_view text) {
     return std::string(ParseParameterGroups(text, OptionsOfRun()).status().message());
   };
-  EXPECT_THAT(message("a:learning_rate=1,lr_scale=1"), HasSubstr("learning_rate and lr_scale exclude each other"));
-  EXPECT_THAT(message("a:lr_scale=0"), HasSubstr("group \"a:lr_scale=0\": lr_scale is 0, expected a number above 0"));
-  EXPECT_THAT(message("a:lr_scale=x"), HasSubstr("lr_scale is x"));
-  EXPECT_THAT(message("a:momentum=0.9"), HasSubstr("momentum has no effect with adam: leave it out"));
-  EXPECT_THAT(message("a:beta1=1.5"), HasSubstr("beta1 is 1.5, expected 0 <= beta1 < 1"));
-  EXPECT_THAT(message("a:beta1=0.5,beta1=0.6"), HasSubstr("beta1 is given twice"));
-  EXPECT_THAT(message("a:beta1"), HasSubstr("\"beta1\" is not of the form OPTION=VALUE"));
-  EXPECT_THAT(message("a:"), HasSubstr("OPTION=VALUE"));
+  EXPECT_THAT(message("a:learning_rate=1,lr_scale=1"), ErrorNames({"learning_rate", "lr_scale"}));
+  EXPECT_THAT(message("a:lr_scale=0"), ErrorNames({"\"a:lr_scale=0\"", "lr_scale", "0", "number"}));
+  EXPECT_THAT(message("a:lr_scale=x"), ErrorNames({"lr_scale", "x"}));
+  EXPECT_THAT(message("a:momentum=0.9"), ErrorNames({"momentum", "adam"}));
+  EXPECT_THAT(message("a:beta1=1.5"), ErrorNames({"beta1", "1.5", "0", "1"}));
+  EXPECT_THAT(message("a:beta1=0.5,beta1=0.6"), ErrorNames({"beta1", "twice"}));
+  EXPECT_THAT(message("a:beta1"), ErrorNames({"\"beta1\"", "OPTION", "VALUE"}));
+  EXPECT_THAT(message("a:"), ErrorNames({"OPTION", "VALUE"}));
   EXPECT_THAT(message("a:speed=1"), HasSubstr("no option \"speed\""));
   EXPECT_THAT(message("a:optimizer=fast"), HasSubstr("no optimizer \"fast\""));
-  EXPECT_THAT(message("a:beta1=0.5;"), HasSubstr("group \"\": expected GLOB"));
+  EXPECT_THAT(message("a:beta1=0.5;"), ErrorNames({"\"\"", "GLOB"}));
   EXPECT_THAT(message(":beta1=0.5"), HasSubstr("expected GLOB"));
 }
 
@@ -89,7 +90,7 @@ TEST(ParameterGroupsTest, ChecksTheOptions) {
   EXPECT_EQ(message(options), "");
   EXPECT_EQ(message({}), "");
   options.alternate_steps = -1;
-  EXPECT_THAT(message(options), HasSubstr("alternate_groups is -1, expected 0 or more"));
+  EXPECT_THAT(message(options), ErrorNames({"alternate_groups", "-1", "0"}));
   options.groups.clear();
   options.alternate_steps = 2;
   EXPECT_THAT(message(options), HasSubstr("no parameter groups to take turns"));

@@ -10,6 +10,7 @@
 #include "lib/graph/knowledge_graph.h"
 #include "lib/graph/text/build_graph.h"
 #include "lib/graph/text/graph_testing.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -55,7 +56,7 @@ TEST(BuildGraphWeightsTest, FieldsOfKgxEdges) {
   }
   EXPECT_THAT(BuildError(Weighted("score", edge("-3"))), AllOf(HasSubstr("train.txt:1"), HasSubstr("-3")));
   EXPECT_THAT(BuildError(Weighted("evidence", edge("1"))), AllOf(HasSubstr("train.txt:1"), HasSubstr("evidence")));
-  EXPECT_THAT(BuildError(Weighted("4", edge("1"))), HasSubstr("--weight_column=4"));
+  EXPECT_THAT(BuildError(Weighted("4", edge("1"))), ErrorNames({"--weight_column=4"}));
 }
 
 TEST(BuildGraphWeightsTest, WrongWeightsAreRefusedWithTheirLine) {
@@ -64,19 +65,19 @@ TEST(BuildGraphWeightsTest, WrongWeightsAreRefusedWithTheirLine) {
     EXPECT_THAT(BuildError(Weighted("4", lines)), AllOf(HasSubstr("train.txt:2"), HasSubstr("weight")));
   }
   EXPECT_THAT(BuildError(Weighted("4", "a\tr\tb\t1\nb\tr\tc\t1\na\tr\tb\t2\n")),
-              AllOf(HasSubstr("train.txt:3"), HasSubstr("weights 1 and 2")));
-  EXPECT_THAT(BuildError(Weighted("4", "a\tr\tb\t0\n")), HasSubstr("all 1 train triples are 0"));
-  EXPECT_THAT(BuildError(Weighted("4", "a\tr\tb\n")), AllOf(HasSubstr("train.txt:1"), HasSubstr("--weight_column")));
-  EXPECT_THAT(BuildError(Weighted("4", "a\tr\tb\t1\t2\n")), HasSubstr("--columns"));
-  EXPECT_THAT(BuildError(Weighted("w", "a\tr\tb\t1\n")), HasSubstr("no column \"w\" of --weight_column"));
-  EXPECT_THAT(BuildError(Weighted("0", "a\tr\tb\t1\n")), HasSubstr("--weight_column=0"));
+              ErrorNames({"train.txt:3", "1", "2", "weights"}));
+  EXPECT_THAT(BuildError(Weighted("4", "a\tr\tb\t0\n")), ErrorNames({"1", "0", "train", "triples"}));
+  EXPECT_THAT(BuildError(Weighted("4", "a\tr\tb\n")), ErrorNames({"train.txt:1", "--weight_column"}));
+  EXPECT_THAT(BuildError(Weighted("4", "a\tr\tb\t1\t2\n")), ErrorNames({"--columns"}));
+  EXPECT_THAT(BuildError(Weighted("w", "a\tr\tb\t1\n")), ErrorNames({"\"w\"", "--weight_column"}));
+  EXPECT_THAT(BuildError(Weighted("0", "a\tr\tb\t1\n")), ErrorNames({"--weight_column=0"}));
   BuildGraphOptions options = Weighted("2", "a\tr\tb\t1\n");
   options.table.columns = {"1", "2", "3"};
-  EXPECT_THAT(BuildError(options), HasSubstr("--weight_column is column 2"));
+  EXPECT_THAT(BuildError(options), ErrorNames({"--weight_column", "2"}));
   options = Weighted("w", "a\tr\tb\t1\n");
   options.table.header = TableOptions::Header::kNo;
-  EXPECT_THAT(BuildError(options), HasSubstr("--header=no"));
-  EXPECT_THAT(BuildError(Weighted("4", "<a> <r> <b> .\n")), HasSubstr("--weight_column=4"));
+  EXPECT_THAT(BuildError(options), ErrorNames({"--header=no"}));
+  EXPECT_THAT(BuildError(Weighted("4", "<a> <r> <b> .\n")), ErrorNames({"--weight_column=4"}));
 }
 
 TEST(BuildGraphWeightsTest, TheSameTripleInTwoSplitsMayHaveTwoWeights) {

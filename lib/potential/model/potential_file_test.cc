@@ -174,7 +174,7 @@ class BrokenPotentialTest : public ::testing::Test {
 
 TEST_F(BrokenPotentialTest, LayerOfAnotherShape) {
   file_.tensors.Set("network.O.1.weight", Tensor::Zeros(DType::kF64, {3, 5}));
-  EXPECT_THAT(Error(), HasSubstr("\"network.O.1.weight\" is F64 [3,5], expected F64 [3,4]"));
+  EXPECT_THAT(Error(), ErrorNames({"\"network.O.1.weight\"", "3,5", "3,4", "F64"}));
 }
 
 TEST_F(BrokenPotentialTest, LayersOfTwoTypes) {
@@ -233,13 +233,13 @@ TEST_F(BrokenPotentialTest, Metadata) {
 
 TEST_F(BrokenPotentialTest, Scales) {
   file_.tensors.Set("energy_scale", Tensor::Scalar(0.0));
-  EXPECT_THAT(Error(), HasSubstr("energy_scale"));
+  EXPECT_THAT(Error(), ErrorNames({"energy_scale"}));
 }
 
 TEST_F(BrokenPotentialTest, Ranges) {
   const Tensor whole = file_.tensors.At("feature_max");
   file_.tensors.Set("feature_max", Tensor::Of<double>(std::vector<double>(whole.num_elements(), NAN), whole.shape()));
-  EXPECT_THAT(Error(), HasSubstr("\"feature_max\" hold NaN"));
+  EXPECT_THAT(Error(), ErrorNames({"\"feature_max\""}));
   NamedTensors without;
   for (const auto& [name, tensor] : file_.tensors) {
     if (name != "feature_max") without.Set(name, tensor);
@@ -258,13 +258,13 @@ TEST_F(BrokenPotentialTest, Repulsion) {
   file_.tensors.Set("repulsion_inner", outer);
   EXPECT_THAT(Error(), ErrorNames({"broken.safetensors", "Ti-Ti", "from 1 to 1"}));
   file_.tensors.Set("repulsion_inner", Tensor::Of<double>(std::vector<double>{0.5, 0.5, 0.5}, {3, 1}));
-  EXPECT_THAT(Error(), HasSubstr("repulsion_inner"));
+  EXPECT_THAT(Error(), ErrorNames({"repulsion_inner"}));
   NamedTensors without;
   for (const auto& [name, tensor] : file_.tensors) {
     if (name != "repulsion_inner") without.Set(name, tensor);
   }
   file_.tensors = without;
-  EXPECT_THAT(Error(), HasSubstr("repulsion_inner"));
+  EXPECT_THAT(Error(), ErrorNames({"repulsion_inner"}));
 }
 
 TEST_F(BrokenPotentialTest, LaterVersion) {
@@ -274,7 +274,7 @@ TEST_F(BrokenPotentialTest, LaterVersion) {
 
 TEST_F(BrokenPotentialTest, AnotherKind) {
   file_.metadata["kind"] = "atomistic.features/1";
-  EXPECT_THAT(Error(), HasSubstr("atomistic.features/1"));
+  EXPECT_THAT(Error(), ErrorNames({"atomistic.features", "1"}));
 }
 
 }  // namespace

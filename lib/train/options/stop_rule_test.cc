@@ -160,16 +160,16 @@ TEST(StopRuleTest, RefusesOptionsOutOfRange) {
     return std::string(CheckStopOptions(options).message());
   };
   EXPECT_EQ(message([](StopOptions*) {}), "");
-  EXPECT_THAT(message([](StopOptions* o) { o->max_epochs = 0; }), HasSubstr("max_epochs is 0"));
-  EXPECT_THAT(message([](StopOptions* o) { o->max_steps = 0; }), HasSubstr("max_steps is 0"));
-  EXPECT_THAT(message([](StopOptions* o) { o->max_time = absl::ZeroDuration(); }), HasSubstr("max_time is 0"));
-  EXPECT_THAT(message([](StopOptions* o) { o->patience = -1; }), HasSubstr("patience is -1"));
-  EXPECT_THAT(message([](StopOptions* o) { o->min_epochs = 1001; }), HasSubstr("min_epochs is 1001"));
-  EXPECT_THAT(message([](StopOptions* o) { o->min_steps = -1; }), HasSubstr("min_steps is -1"));
+  EXPECT_THAT(message([](StopOptions* o) { o->max_epochs = 0; }), ErrorNames({"max_epochs", "0"}));
+  EXPECT_THAT(message([](StopOptions* o) { o->max_steps = 0; }), ErrorNames({"max_steps", "0"}));
+  EXPECT_THAT(message([](StopOptions* o) { o->max_time = absl::ZeroDuration(); }), ErrorNames({"max_time", "0"}));
+  EXPECT_THAT(message([](StopOptions* o) { o->patience = -1; }), ErrorNames({"patience", "-1"}));
+  EXPECT_THAT(message([](StopOptions* o) { o->min_epochs = 1001; }), ErrorNames({"min_epochs", "1001"}));
+  EXPECT_THAT(message([](StopOptions* o) { o->min_steps = -1; }), ErrorNames({"min_steps", "-1"}));
   EXPECT_THAT(message([](StopOptions* o) { o->stopping_threshold = std::numeric_limits<double>::infinity(); }),
-              HasSubstr("stopping_threshold is inf"));
+              ErrorNames({"stopping_threshold", "inf"}));
   EXPECT_THAT(message([](StopOptions* o) { o->min_delta = std::numeric_limits<double>::quiet_NaN(); }),
-              HasSubstr("min_delta is nan"));
+              ErrorNames({"min_delta", "nan"}));
 }
 
 }  // namespace
