@@ -158,11 +158,18 @@ std::vector<ParameterRange> TrainedRanges(const ParameterGroupOptions& options, 
   return RangesOf(slices, std::vector<bool>(slices.size(), true), options.decay_biases, /*rows=*/false);
 }
 
-bool StepsRowsAlone(const OptimizerOptions& run, const ParameterGroupOptions& options) {
-  if (options.alternate_steps > 0) return false;
-  const auto stays = [&](const OptimizerOptions& o) { return options.lazy_rows || MovesOnlyRowsWithGradients(o); };
-  return stays(run) && std::all_of(options.groups.begin(), options.groups.end(),
-                                   [&](const ParameterGroup& group) { return stays(group.optimizer); });
+std::string WhyNotRowsAlone(const OptimizerOptions& run, const ParameterGroupOptions& options) {
+  if (options.alternate_steps > 0) return "alternate_steps has parameter groups take turns";
+  if (options.lazy_rows) return "";
+  const auto moves = [](const OptimizerOptions& optimizer, absl::string_view whose) {
+    return absl::StrCat("optimizer ", kOptimizerNames.Name(optimizer.kind), whose,
+                        " moves rows without a gradient, too, as it is set (lazy_rows does not)");
+  };
+  if (!MovesOnlyRowsWithGradients(run)) return moves(run, "");
+  for (const ParameterGroup& group : options.groups) {
+    if (!MovesOnlyRowsWithGradients(group.optimizer)) return moves(group.optimizer, " of a parameter group");
+  }
+  return "";
 }
 
 std::unique_ptr<Optimizer> MakeTrainingOptimizer(const OptimizerOptions& run, const ParameterGroupOptions& options,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -56,9 +57,9 @@ class GroupedOptimizer : public Optimizer {
 // Returns the ranges that a run without groups trains: everything but buffers.
 std::vector<ParameterRange> TrainedRanges(const ParameterGroupOptions& options, const Task& task);
 
-// True if Optimizer::StepRows of MakeTrainingOptimizer's optimizer gives the bits of Step, so that a step may leave
-// rows without a gradient alone.
-bool StepsRowsAlone(const OptimizerOptions& run, const ParameterGroupOptions& options);
+// Returns why a step may not leave rows without a gradient alone: "optimizer adam moves rows without a gradient, too".
+// "" if Optimizer::StepRows of MakeTrainingOptimizer's optimizer gives the bits of Step.
+std::string WhyNotRowsAlone(const OptimizerOptions& run, const ParameterGroupOptions& options);
 
 // Returns the optimizer for all parameters of a task: a single one, or one for each group. With a single group and no
 // options of its own it equals MakeOptimizer(run, dtype, num_parameters), with the same names of state. CHECK-fails

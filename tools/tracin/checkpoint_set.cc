@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -11,6 +14,7 @@
 #include "lib/file/file.h"
 #include "lib/file/input_files.h"
 #include "lib/file/sha256.h"
+#include "lib/kge/model/kge_options_text.h"
 #include "lib/potential/model/open_potentials.h"
 #include "lib/task/precision.h"
 #include "lib/tensorfile/file_kind.h"
@@ -35,13 +39,24 @@ absl::StatusOr<std::string> KindOf(const std::string& path) {
                                                  "potential/1) with --learning_rate"));
 }
 
+// Settings that change the loss, which is differentiated at all checkpoints, or the meaning of parameters without
+// changing their names and shapes.
+std::vector<std::pair<std::string, std::string>> SettingsOfRun(const std::map<std::string, std::string>& task) {
+  std::vector<std::pair<std::string, std::string>> settings = KgeSettingsOf(task);
+  settings.erase(std::remove_if(settings.begin(), settings.end(),
+                                [](const auto& s) { return s.first == "group_queries" || s.first == "init"; }),
+                 settings.end());
+  if (const auto found = task.find("activation"); found != task.end()) settings.push_back(*found);
+  return settings;
+}
+
 absl::Status SetCheckpoints(const std::vector<std::string>& paths, CheckpointSet* checkpoint_set) {
   std::vector<CheckpointSummary> summaries;
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(CheckpointSummary summary, ReadCheckpointSummary(path));
     summaries.push_back(std::move(summary));
   }
-  ASSIGN_OR_RETURN(CheckpointSeries series, OrderCheckpoints(std::move(summaries)));
+  ASSIGN_OR_RETURN(CheckpointSeries series, OrderCheckpoints(std::move(summaries), SettingsOfRun));
   for (const std::string& message : series.messages) PrintMessage(message);
   checkpoint_set->checkpoints = std::move(series.checkpoints);
   for (const CheckpointSummary& checkpoint : checkpoint_set->checkpoints)

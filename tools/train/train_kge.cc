@@ -281,7 +281,8 @@ bool HoldsTriples(const std::vector<std::string>& inputs) {
 
 absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs) {
   RETURN_IF_ERROR(RefusePotentialFlags());
-  ASSIGN_OR_RETURN(const Preset preset, PresetFromFlags());
+  ASSIGN_OR_RETURN(const std::optional<CheckpointSummary> resumed, CheckpointToResume());
+  ASSIGN_OR_RETURN(const Preset preset, PresetFromFlags(resumed));
   ASSIGN_OR_RETURN(TrainerOptions options, TrainerOptionsFromFlags());
   RETURN_IF_ERROR(CheckPlotFlags(options));
   ASSIGN_OR_RETURN(const std::string mapped, MapMemoryFromFlag());

@@ -244,7 +244,8 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   std::vector<std::string> inputs = train_inputs;
   inputs.insert(inputs.end(), files.validation.begin(), files.validation.end());
   inputs.insert(inputs.end(), files.test.begin(), files.test.end());
-  ASSIGN_OR_RETURN(const Preset preset, PresetFromFlags());
+  ASSIGN_OR_RETURN(const std::optional<CheckpointSummary> resumed, CheckpointToResume());
+  ASSIGN_OR_RETURN(const Preset preset, PresetFromFlags(resumed));
   ASSIGN_OR_RETURN(TrainerOptions options, TrainerOptionsFromFlags(PotentialTrainerDefaults(preset)));
   RETURN_IF_ERROR(CheckPlotFlags(options));
   ASSIGN_OR_RETURN(AtomisticTaskOptions task_options, AtomisticTaskOptionsFromFlags(preset));
@@ -270,7 +271,6 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   ASSIGN_OR_RETURN(const std::vector<Member> members, MembersFromFlags(options));
   ASSIGN_OR_RETURN(const std::optional<TrainingSubset> subset, SubsetFromFlags(&options));
   ASSIGN_OR_RETURN(const std::optional<Potential> model, InitialModelFromFlags(options, &task_options));
-  ASSIGN_OR_RETURN(const std::optional<CheckpointSummary> resumed, CheckpointToResume());
   const bool on_gpu = task_options.gpu >= 0 || !options.eager.on_cpu();
   const PotentialChoice choice = PotentialChoiceFromFlags(preset, task_options.loss, on_gpu, model, resumed);
   absl::StatusOr<AtomicData> read =

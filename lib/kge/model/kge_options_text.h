@@ -5,6 +5,8 @@
 
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "lib/kge/model/kge_options.h"
@@ -19,6 +21,11 @@ std::map<std::string, std::string> DescribeKgeOptions(const KgeOptions& options)
 // their defaults. INVALID_ARGUMENT if a key is missing or has a value that is not possible, or for errors of
 // CheckKgeOptions.
 absl::StatusOr<KgeOptions> ParseKgeOptions(const std::map<std::string, std::string>& text);
+
+// Returns the settings of such a text in the order of KgeSettings: those that it has, and of a model also the defaults
+// of those that count for it and are described only where they are set. What the text of an older version lacks is left
+// out, and so is what means nothing.
+std::vector<std::pair<std::string, std::string>> KgeSettingsOf(const std::map<std::string, std::string>& text);
 
 }  // namespace rutile
 

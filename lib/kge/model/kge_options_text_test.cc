@@ -1,5 +1,10 @@
 #include "lib/kge/model/kge_options_text.h"
 
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -103,6 +108,33 @@ TEST(KgeOptionsTextTest, DropoutByTableAndRelationPredictionAreReadBack) {
   EXPECT_EQ(read.relation_dropout, 0.25);
   EXPECT_EQ(read.relation_prediction, 0.5);
   EXPECT_EQ(DescribeKgeOptions(read), text);
+}
+
+// Two records are the same where one says a default that the other leaves out.
+TEST(KgeOptionsTextTest, SettingsIncludeTheDefaultsThatCount) {
+  KgeOptions options;
+  options.model = KgeModel::kComplEx;
+  options.loss = KgeLoss::kOneVsAll;
+  const std::map<std::string, std::string> text = DescribeKgeOptions(options);
+  EXPECT_EQ(text.count("negatives_per_batch") + text.count("init") + text.count("entity_dropout"), 0);
+  const auto settings = KgeSettingsOf(text);
+  ASSERT_FALSE(settings.empty());
+  EXPECT_EQ(settings.front(), std::make_pair(std::string("kge_model"), std::string("complex")));
+  const std::map<std::string, std::string> all(settings.begin(), settings.end());
+  for (const auto& [name, value] : text) EXPECT_EQ(all.at(name), value) << name;
+  EXPECT_EQ(all.at("negatives_per_batch"), "0");
+  EXPECT_EQ(all.at("group_queries"), "false");
+  EXPECT_EQ(all.at("init"), "xavier");
+  EXPECT_EQ(all.at("entity_dropout"), "0");
+  EXPECT_EQ(all.count("conve_variant") + all.count("negatives_by") + all.count("regularization"), 0);
+  options.negatives_per_batch = 8;
+  const auto sampled = KgeSettingsOf(DescribeKgeOptions(options));
+  const auto by = std::find_if(sampled.begin(), sampled.end(), [](const auto& s) { return s.first == "negatives_by"; });
+  ASSERT_NE(by, sampled.end());
+  EXPECT_EQ(by->second, "uniform");
+  // Of a file that does not say its model, only what it says; of an older one, not what it must say.
+  EXPECT_EQ(KgeSettingsOf({{"kge_loss", "1-N"}, {"title", "x"}}).size(), 1);
+  for (const auto& setting : KgeSettingsOf({{"kge_model", "distmult"}})) EXPECT_NE(setting.first, "embedding_dim");
 }
 
 TEST(ParseKgeOptionsTest, NamesWhatIsWrong) {

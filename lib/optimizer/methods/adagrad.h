@@ -6,22 +6,23 @@
 #include <cstdint>
 #include <vector>
 
+#include "lib/optimizer/methods/adagrad_sums.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/optimizer/optimizer_steps.h"
 #include "lib/optimizer/step_visitor.h"
 
 namespace rutile {
 
-// Its state consists of sum [n] of the parameters' type and step i64 [].
+// Its state is that of AdagradSums, with a sum for each parameter.
 class Adagrad : public Optimizer {
  public:
   Adagrad(const OptimizerOptions& options, DType dtype, std::vector<ParameterRange> ranges);
 
   void BeginStep(double learning_rate) override;
   void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) override;
-  void VisitStep(StepVisitor* visitor) const override { visitor->Adagrad(now_, ranges_, sum_); }
-  NamedTensors State() const override;
-  absl::Status SetState(const NamedTensors& state) override;
+  void VisitStep(StepVisitor* visitor) const override { visitor->Adagrad(now_, ranges_, sums_.sum()); }
+  NamedTensors State() const override { return sums_.State(); }
+  absl::Status SetState(const NamedTensors& state) override { return sums_.SetState(state); }
 
  private:
   template <typename T>
@@ -30,8 +31,7 @@ class Adagrad : public Optimizer {
   const OptimizerOptions options_;
   const std::vector<ParameterRange> ranges_;
   AdagradStep now_;  // the current step
-  int64_t step_ = 0;
-  Tensor sum_;
+  AdagradSums sums_;
 };
 
 }  // namespace rutile

@@ -5,12 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "lib/base/logging.h"
-#include "lib/base/status_macros.h"
 #include "lib/optimizer/optimizer_kernel.h"
-#include "lib/tensorfile/state_tensor.h"
 
 namespace rutile {
 namespace {
@@ -39,13 +36,12 @@ void StepRow(const AdagradStep& step, const T* g, int64_t n, T* sum, T* p) {
   for (int64_t j = 0; j < n; ++j) p[j] -= rate * (scale * g[j] + l2 * p[j]);
 }
 
-std::vector<int64_t> FirstRows(const std::vector<ParameterRange>& ranges, int64_t* rows) {
-  std::vector<int64_t> first;
-  *rows = 0;
+// Returns the first row of each range in the sums, and behind them the number of rows.
+std::vector<int64_t> FirstRows(const std::vector<ParameterRange>& ranges) {
+  std::vector<int64_t> first = {0};
   for (const ParameterRange& range : ranges) {
     CHECK_EQ(range.size % range.row, 0);
-    first.push_back(*rows);
-    *rows += range.size / range.row;
+    first.push_back(first.back() + range.size / range.row);
   }
   return first;
 }
@@ -53,25 +49,9 @@ std::vector<int64_t> FirstRows(const std::vector<ParameterRange>& ranges, int64_
 }  // namespace
 
 RowwiseAdagrad::RowwiseAdagrad(const OptimizerOptions& options, DType dtype, std::vector<ParameterRange> ranges)
-    : options_(options), ranges_(std::move(ranges)) {
-  int64_t rows = 0;
-  first_ = FirstRows(ranges_, &rows);
-  sum_ = Tensor::Zeros(dtype, {rows});
-  const auto fill = [&](auto values) { std::fill(values.begin(), values.end(), options.initial_accumulator); };
-  if (dtype == DType::kF32) {
-    fill(sum_.mutable_values<float>());
-  } else {
-    fill(sum_.mutable_values<double>());
-  }
-}
+    : options_(options), ranges_(std::move(ranges)), first_(FirstRows(ranges_)), sums_(options, dtype, first_.back()) {}
 
-void RowwiseAdagrad::BeginStep(double learning_rate) {
-  AdagradStep step;
-  step.epsilon = options_.epsilon;
-  step.step_size = learning_rate / (1 + static_cast<double>(step_) * options_.lr_decay);
-  ++step_;
-  now_ = step;
-}
+void RowwiseAdagrad::BeginStep(double learning_rate) { now_ = sums_.NextStep(options_, learning_rate); }
 
 int64_t RowwiseAdagrad::PartEnd(int64_t position) const {
   const auto after = std::upper_bound(ranges_.begin(), ranges_.end(), position,
@@ -87,7 +67,7 @@ void RowwiseAdagrad::Update(int64_t begin, const Tensor& gradient, double scale,
   const int64_t end = begin + gradient.num_elements();
   CHECK(PartEnd(begin) == begin && PartEnd(end) == end) << "a part cuts a row: " << begin << " to " << end;
   const T* const g = gradient.values<T>().data();
-  T *const p = parameters->mutable_values<T>().data(), *const sums = sum_.mutable_values<T>().data();
+  T *const p = parameters->mutable_values<T>().data(), *const sums = sums_.mutable_sum()->mutable_values<T>().data();
   // The ranges are ascending, and a part of one row must not look at all of them.
   auto range = std::upper_bound(ranges_.begin(), ranges_.end(), begin,
                                 [](int64_t at, const ParameterRange& r) { return at < r.begin + r.size; });
@@ -108,26 +88,11 @@ void RowwiseAdagrad::Update(int64_t begin, const Tensor& gradient, double scale,
 }
 
 void RowwiseAdagrad::StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) {
-  if (sum_.dtype() == DType::kF32) {
+  if (sums_.sum().dtype() == DType::kF32) {
     Update<float>(begin, gradient, scale, parameters);
   } else {
     Update<double>(begin, gradient, scale, parameters);
   }
-}
-
-NamedTensors RowwiseAdagrad::State() const {
-  NamedTensors state;
-  state.Set("sum", sum_);
-  state.Set("step", Tensor::Scalar<int64_t>(step_));
-  return state;
-}
-
-absl::Status RowwiseAdagrad::SetState(const NamedTensors& state) {
-  RETURN_IF_ERROR(CheckStateTensor(state, "sum", sum_));
-  RETURN_IF_ERROR(CheckStateTensor(state, "step", Tensor::Scalar<int64_t>(0)));
-  CopyStateTensor(state, "sum", &sum_);
-  step_ = state.At("step").values<int64_t>()[0];
-  return absl::OkStatus();
 }
 
 }  // namespace rutile

@@ -12,12 +12,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "lib/optimizer/methods/adagrad_sums.h"
 #include "lib/optimizer/optimizer.h"
 #include "lib/optimizer/optimizer_steps.h"
 
 namespace rutile {
 
-// Its state consists of sum [rows] of the parameters' type, range by range, and step i64 [].
+// Its state is that of AdagradSums, with a sum for each row, range by range.
 class RowwiseAdagrad : public Optimizer {
  public:
   // Rows are ParameterRange::row numbers long, of which each range has a whole number (CHECK-fails otherwise). A part
@@ -26,8 +27,8 @@ class RowwiseAdagrad : public Optimizer {
 
   void BeginStep(double learning_rate) override;
   void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) override;
-  NamedTensors State() const override;
-  absl::Status SetState(const NamedTensors& state) override;
+  NamedTensors State() const override { return sums_.State(); }
+  absl::Status SetState(const NamedTensors& state) override { return sums_.SetState(state); }
 
  private:
   template <typename T>
@@ -36,10 +37,9 @@ class RowwiseAdagrad : public Optimizer {
 
   const OptimizerOptions options_;
   const std::vector<ParameterRange> ranges_;
-  std::vector<int64_t> first_;  // of each range: its first row in sum_
-  AdagradStep now_;             // the current step
-  int64_t step_ = 0;
-  Tensor sum_;
+  const std::vector<int64_t> first_;  // of each range: its first row in the sums; then the number of rows
+  AdagradStep now_;                   // the current step
+  AdagradSums sums_;
 };
 
 }  // namespace rutile

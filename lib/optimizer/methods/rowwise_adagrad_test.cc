@@ -16,6 +16,8 @@
 namespace rutile {
 namespace {
 
+using ::testing::HasSubstr;
+
 OptimizerOptions Options() {
   OptimizerOptions options = DefaultOptimizerOptions("rowwise-adagrad").value();
   options.lr_decay = 0.1;
@@ -141,7 +143,7 @@ TEST(StepRowsTest, EqualsTheStepOfAllParameters) {
     const OptimizerOptions options = DefaultOptimizerOptions(name).value();
     ParameterGroupOptions groups;
     groups.lazy_rows = options.kind == OptimizerKind::kAdam;
-    ASSERT_TRUE(StepsRowsAlone(options, groups)) << name;
+    ASSERT_EQ(WhyNotRowsAlone(options, groups), "") << name;
     std::vector<ParameterRange> ranges = {{0, kRows * kWidth, true, kWidth}, {kRows * kWidth, 5}};
     std::unique_ptr<Optimizer> all = MakeOptimizer(options, DType::kF32, ranges);
     std::unique_ptr<Optimizer> rows = MakeOptimizer(options, DType::kF32, ranges);
@@ -181,7 +183,7 @@ TEST(StepRowsTest, OnlyOptimizersThatLeaveRowsAlone) {
     options.weight_decay = decay;
     options.momentum = momentum;
     options.epsilon = epsilon;
-    return StepsRowsAlone(options, {});
+    return WhyNotRowsAlone(options, {}).empty();
   };
   EXPECT_TRUE(alone("sgd"));
   EXPECT_TRUE(alone("adagrad"));
@@ -196,10 +198,12 @@ TEST(StepRowsTest, OnlyOptimizersThatLeaveRowsAlone) {
   const OptimizerOptions run = DefaultOptimizerOptions("adagrad").value();
   ParameterGroupOptions groups;
   groups.groups.push_back({"*", DefaultOptimizerOptions("adam").value()});
-  EXPECT_FALSE(StepsRowsAlone(run, groups));
+  EXPECT_THAT(WhyNotRowsAlone(run, groups), HasSubstr("optimizer adam of a parameter group"));
+  groups.lazy_rows = true;
+  EXPECT_EQ(WhyNotRowsAlone(run, groups), "");
   groups.groups.clear();
   groups.alternate_steps = 2;
-  EXPECT_FALSE(StepsRowsAlone(run, groups));
+  EXPECT_THAT(WhyNotRowsAlone(run, groups), HasSubstr("alternate_steps"));
 }
 
 }  // namespace

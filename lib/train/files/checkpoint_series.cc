@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/directory.h"
 #include "lib/tensorfile/schema.h"
 #include "lib/tensorfile/state_tensor.h"
 #include "lib/tensorfile/tensor_file.h"
@@ -25,26 +26,7 @@ namespace {
 
 constexpr char kParameters[] = "parameters.";
 
-// Options of a task that change the meaning of parameters without changing their names and shapes.
-constexpr const char* kModelOptions[] = {"kge_model", "conve_variant", "embedding_height", "embedding_width",
-                                         "activation"};
-
-// Options of a task without which the sum over checkpoints is of no one run: one loss is differentiated at all of them.
-constexpr const char* kRunOptions[] = {
-    "kge_loss",          "label_smoothing",     "label_smoothing_form", "input_dropout",       "regularizer",
-    "regularization",    "feature_map_dropout", "output_dropout",       "entity_dropout",      "relation_dropout",
-    "candidate_dropout", "relation_prediction", "negative_weight",      "negatives_per_batch", "negatives_by"};
-
 using Json = nlohmann::ordered_json;
-
-// Returns an option of a run's task; "" if it is not recorded, as in older checkpoints. What is recorded only where it
-// is set has its default.
-std::string OptionOf(const CheckpointSummary& checkpoint, const std::string& option) {
-  const auto found = checkpoint.task.find(option);
-  if (found != checkpoint.task.end()) return found->second;
-  if (option == "negatives_per_batch") return "0";
-  return option == "negatives_by" ? "uniform" : "";
-}
 
 std::map<std::string, std::string> TextOf(const Json& json) {
   std::map<std::string, std::string> config;
@@ -75,12 +57,8 @@ bool IsLast(const CheckpointSummary& checkpoint) {
   return checkpoint.path == "last.safetensors" || absl::EndsWith(checkpoint.path, "/last.safetensors");
 }
 
-absl::string_view DirectoryOf(absl::string_view path) {
-  const size_t slash = path.rfind('/');
-  return slash == absl::string_view::npos ? "" : path.substr(0, slash);
-}
-
-absl::Status CheckSameRun(const CheckpointSummary& first, const CheckpointSummary& other) {
+absl::Status CheckSameRun(const CheckpointSummary& first, const CheckpointSummary& other,
+                          const SettingsOfTask& settings_of) {
   for (size_t p = 0; p < std::max(first.parameters.size(), other.parameters.size()); ++p) {
     if (p < first.parameters.size() && p < other.parameters.size() && first.parameters[p] == other.parameters[p]) {
       continue;
@@ -95,17 +73,13 @@ absl::Status CheckSameRun(const CheckpointSummary& first, const CheckpointSummar
     return Error(other, absl::StrCat("its parameters are ", DTypeName(other.dtype), ", those of ", first.path, " ",
                                      DTypeName(first.dtype)));
   }
-  for (const char* option : kModelOptions) {
-    const auto here = other.task.find(option), there = first.task.find(option);
-    if (here == other.task.end() || there == first.task.end() || here->second == there->second) continue;
-    return Error(other, absl::StrCat("of another model than ", first.path, ": ", option, " is ", here->second,
-                                     ", there it is ", there->second));
-  }
-  for (const char* option : kRunOptions) {
-    const std::string here = OptionOf(other, option), there = OptionOf(first, option);
-    if (here.empty() || there.empty() || here == there) continue;
-    return Error(other, absl::StrCat("of another run than ", first.path, ": ", option, " is ", here, ", there it is ",
-                                     there, "; what adds up is the checkpoints of one run"));
+  const auto settings = settings_of(first.task);
+  const std::map<std::string, std::string> there(settings.begin(), settings.end());
+  for (const auto& [name, here] : settings_of(other.task)) {
+    const auto found = there.find(name);
+    if (found == there.end() || found->second == here) continue;
+    return Error(other, absl::StrCat("of another run than ", first.path, ": ", name, " is ", here, ", there it is ",
+                                     found->second, "; what adds up is the checkpoints of one run"));
   }
   if (first.seed != other.seed || first.data != other.data) {
     return Error(other, absl::StrCat("of another run than ", first.path, ": it had another ",
@@ -200,7 +174,8 @@ absl::StatusOr<CheckpointSummary> ReadCheckpointSummary(absl::string_view path) 
   return summary;
 }
 
-absl::StatusOr<CheckpointSeries> OrderCheckpoints(std::vector<CheckpointSummary> checkpoints) {
+absl::StatusOr<CheckpointSeries> OrderCheckpoints(std::vector<CheckpointSummary> checkpoints,
+                                                  const SettingsOfTask& settings_of) {
   if (checkpoints.empty()) return absl::InvalidArgumentError("no checkpoint given");
   std::stable_sort(checkpoints.begin(), checkpoints.end(), [](const CheckpointSummary& a, const CheckpointSummary& b) {
     return std::make_pair(a.step, IsLast(a)) < std::make_pair(b.step, IsLast(b));
@@ -214,7 +189,7 @@ absl::StatusOr<CheckpointSeries> OrderCheckpoints(std::vector<CheckpointSummary>
       ordered.push_back(std::move(checkpoint));
       continue;
     }
-    RETURN_IF_ERROR(CheckSameRun(ordered[0], checkpoint));
+    RETURN_IF_ERROR(CheckSameRun(ordered[0], checkpoint, settings_of));
     const CheckpointSummary& before = ordered.back();
     if (checkpoint.step > before.step) {
       AddRateMessage(before, checkpoint, &series.messages);

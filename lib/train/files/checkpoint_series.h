@@ -4,6 +4,7 @@
 #define RUTILE_LIB_TRAIN_FILES_CHECKPOINT_SERIES_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -50,13 +51,19 @@ struct CheckpointSeries {
   std::vector<std::string> messages;  // for the user: which checkpoints were left out
 };
 
+// Returns the settings that all checkpoints of a run have alike, with their values, from what one of them records of
+// its task; the first that differs is told. What the record of an older version does not say is left out.
+using SettingsOfTask =
+    std::function<std::vector<std::pair<std::string, std::string>>(const std::map<std::string, std::string>& task)>;
+
 // Orders checkpoints by step and checks that they belong to one run. Of several of one step in one directory, which
 // hold the same parameters under the names that a run gives them (epoch-, step-, top-, last), the first given counts,
 // and last.safetensors last. Messages tell what is left out, and another learning rate than before.
 // INVALID_ARGUMENT naming both files: a file given twice, two of one step in different directories, or different runs
-// (seed, split, model, names or shapes of parameters, loss, smoothing or dropout of embeddings). INVALID_ARGUMENT also
-// if none is given.
-absl::StatusOr<CheckpointSeries> OrderCheckpoints(std::vector<CheckpointSummary> checkpoints);
+// (seed, split, names or shapes of parameters, a setting of settings_of that both have). INVALID_ARGUMENT also if none
+// is given.
+absl::StatusOr<CheckpointSeries> OrderCheckpoints(std::vector<CheckpointSummary> checkpoints,
+                                                  const SettingsOfTask& settings_of);
 
 // Returns the flat parameters [P], converted to `dtype` (F32 or F64). Checksums are verified. DATA_LOSS for a damaged
 // file, INVALID_ARGUMENT naming file and tensor if it was made for other parameters.

@@ -1,7 +1,9 @@
 #include "lib/train/files/checkpoint_series.h"
 
 #include <cmath>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -19,6 +21,14 @@ using ::testing::HasSubstr;
 
 constexpr char kConfig[] =
     R"({"optimizer":"adam","beta2":0.99,"epsilon":0.001,"shuffle":true,"task":{"hidden":"4,4"}})";
+
+std::vector<std::pair<std::string, std::string>> LossAndActivation(const std::map<std::string, std::string>& task) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const char* name : {"kge_loss", "activation"}) {
+    if (const auto found = task.find(name); found != task.end()) settings.push_back(*found);
+  }
+  return settings;
+}
 
 const std::vector<ParameterSlice>& Slices() {
   static const auto* slices = new std::vector<ParameterSlice>{{"net.weight", 0, {2, 2}}, {"net.bias", 4, {}}};
@@ -114,32 +124,34 @@ TEST(CheckpointSeriesTest, DamagedFiles) {
 }
 
 TEST(CheckpointSeriesTest, OrderIsThatOfTraining) {
-  const absl::StatusOr<CheckpointSeries> series =
-      OrderCheckpoints({SummaryAt("r/epoch-2", 20), SummaryAt("r/last.safetensors", 50), SummaryAt("r/step-60", 60)});
+  const absl::StatusOr<CheckpointSeries> series = OrderCheckpoints(
+      {SummaryAt("r/epoch-2", 20), SummaryAt("r/last.safetensors", 50), SummaryAt("r/step-60", 60)}, LossAndActivation);
   ASSERT_TRUE(series.ok()) << series.status();
   EXPECT_THAT(Steps(*series), ElementsAre(20, 50, 60));
   EXPECT_TRUE(series->messages.empty());
-  const absl::StatusOr<CheckpointSeries> turned = OrderCheckpoints({SummaryAt("b", 20), SummaryAt("a", 10)});
+  const absl::StatusOr<CheckpointSeries> turned =
+      OrderCheckpoints({SummaryAt("b", 20), SummaryAt("a", 10)}, LossAndActivation);
   ASSERT_TRUE(turned.ok()) << turned.status();
   EXPECT_THAT(Steps(*turned), ElementsAre(10, 20));
-  EXPECT_THAT(OrderCheckpoints({SummaryAt("a", 10), SummaryAt("a", 10)}).status().ToString(),
+  EXPECT_THAT(OrderCheckpoints({SummaryAt("a", 10), SummaryAt("a", 10)}, LossAndActivation).status().ToString(),
               AllOf(HasSubstr("a: is of step 10"), HasSubstr("give each checkpoint once")));
-  EXPECT_THAT(OrderCheckpoints({SummaryAt("r/a", 10), SummaryAt("q/b", 10)}).status().ToString(),
+  EXPECT_THAT(OrderCheckpoints({SummaryAt("r/a", 10), SummaryAt("q/b", 10)}, LossAndActivation).status().ToString(),
               AllOf(HasSubstr("q/b: is of step 10, as is r/a"), HasSubstr("give each checkpoint once")));
-  EXPECT_THAT(OrderCheckpoints({}).status().ToString(), HasSubstr("no checkpoint"));
+  EXPECT_THAT(OrderCheckpoints({}, LossAndActivation).status().ToString(), HasSubstr("no checkpoint"));
 }
 
 // A glob of checkpoints/ contains the last checkpoint twice: also under its number.
 TEST(CheckpointSeriesTest, LastIsLeftOutWhereItIsAnotherOne) {
-  absl::StatusOr<CheckpointSeries> series =
-      OrderCheckpoints({SummaryAt("r/epoch-2", 20), SummaryAt("r/epoch-4", 40), SummaryAt("r/last.safetensors", 40)});
+  absl::StatusOr<CheckpointSeries> series = OrderCheckpoints(
+      {SummaryAt("r/epoch-2", 20), SummaryAt("r/epoch-4", 40), SummaryAt("r/last.safetensors", 40)}, LossAndActivation);
   ASSERT_TRUE(series.ok()) << series.status();
   EXPECT_THAT(Steps(*series), ElementsAre(20, 40));
   EXPECT_THAT(series->messages, ElementsAre(HasSubstr("r/last.safetensors is left out")));
   // From another directory, a duplicate is an error.
-  series = OrderCheckpoints({SummaryAt("r/epoch-4", 40), SummaryAt("q/last.safetensors", 40)});
+  series = OrderCheckpoints({SummaryAt("r/epoch-4", 40), SummaryAt("q/last.safetensors", 40)}, LossAndActivation);
   EXPECT_FALSE(series.ok());
-  series = OrderCheckpoints({SummaryAt("r/last.safetensors", 40), SummaryAt("r/last.safetensors", 40)});
+  series =
+      OrderCheckpoints({SummaryAt("r/last.safetensors", 40), SummaryAt("r/last.safetensors", 40)}, LossAndActivation);
   EXPECT_FALSE(series.ok());
 }
 
@@ -156,7 +168,8 @@ TEST(CheckpointSeriesTest, AGlobOfAllCheckpoints) {
                                             "out likewise"));
   CheckpointSummary other = SummaryAt("r/top-1", 5);
   other.seed = 1;
-  EXPECT_THAT(OrderCheckpoints({SummaryAt("r/epoch-1", 5), other}).status().ToString(), HasSubstr("another seed"))
+  EXPECT_THAT(OrderCheckpoints({SummaryAt("r/epoch-1", 5), other}, LossAndActivation).status().ToString(),
+              HasSubstr("another seed"))
       << "of the same step, but of another run";
 }
 
@@ -165,14 +178,14 @@ TEST(CheckpointSeriesTest, OneRunAlone) {
     CheckpointSummary first = SummaryAt("a", 10), other = SummaryAt("b", 20);
     first.task = other.task = {{"activation", "tanh"}, {"loss", "rmse"}, {"kge_loss", "1-N"}};
     change(&other);
-    return OrderCheckpoints({first, other}).status().ToString();
+    return OrderCheckpoints({first, other}, LossAndActivation).status().ToString();
   };
   EXPECT_THAT(with([](CheckpointSummary* c) { c->seed = 1; }),
               HasSubstr("b: of another run than a: it had another seed"));
   EXPECT_THAT(with([](CheckpointSummary* c) { c->data = 1; }), HasSubstr("another split of the data"));
   // Parameters of the same names and shapes may mean something else; other options may change between sessions.
   EXPECT_THAT(with([](CheckpointSummary* c) { c->task["activation"] = "silu"; }),
-              HasSubstr("b: of another model than a: activation is silu, there it is tanh"));
+              HasSubstr("b: of another run than a: activation is silu, there it is tanh"));
   EXPECT_EQ(with([](CheckpointSummary* c) { c->task["loss"] = "huber"; }), "OK");
   EXPECT_THAT(with([](CheckpointSummary* c) { c->task["kge_loss"] = "KvsAll"; }),
               HasSubstr("b: of another run than a: kge_loss is KvsAll, there it is 1-N"));
@@ -187,7 +200,7 @@ TEST(CheckpointSeriesTest, AnotherRateIsTold) {
   CheckpointSummary a = SummaryAt("a", 1), b = SummaryAt("b", 2), c = SummaryAt("c", 3);
   a.config["learning_rate"] = b.config["learning_rate"] = "0.01";
   c.config["learning_rate"] = "0.1";
-  const absl::StatusOr<CheckpointSeries> series = OrderCheckpoints({a, b, c});
+  const absl::StatusOr<CheckpointSeries> series = OrderCheckpoints({a, b, c}, LossAndActivation);
   ASSERT_TRUE(series.ok()) << series.status();
   EXPECT_THAT(series->messages, ElementsAre(AllOf(HasSubstr("c: its learning_rate is 0.1"), HasSubstr("b 0.01"))));
 }

@@ -1,29 +1,12 @@
 #include "lib/train/step/row_steps.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "lib/distributed/communicator.h"
 #include "lib/optimizer/grouped_optimizer.h"
-#include "lib/optimizer/optimizer.h"
 #include "lib/optimizer/optimizer_options.h"
-#include "lib/optimizer/parameter_groups.h"
 
 namespace rutile {
 namespace {
-
-// Returns the optimizer that moves rows without gradients, too; "" if none does.
-std::string MovesAllRows(const TrainerOptions& options) {
-  if (options.groups.lazy_rows) return "";
-  if (!MovesOnlyRowsWithGradients(options.optimizer)) {
-    return absl::StrCat("optimizer ", kOptimizerNames.Name(options.optimizer.kind));
-  }
-  for (const ParameterGroup& group : options.groups.groups) {
-    if (MovesOnlyRowsWithGradients(group.optimizer)) continue;
-    return absl::StrCat("optimizer ", kOptimizerNames.Name(group.optimizer.kind), " of a parameter group");
-  }
-  return "";
-}
 
 // Returns why a run whose batches touch a few rows does not step these alone; "" if it does.
 std::string WhyNotRows(const TrainerOptions& options) {
@@ -35,9 +18,7 @@ std::string WhyNotRows(const TrainerOptions& options) {
     return "several processes add up the gradient of all rows";
   }
   if (options.accumulate_grad_batches != 1) return "accumulate_grad_batches adds up gradients of all rows";
-  if (options.groups.alternate_steps > 0) return "alternate_steps has parameter groups take turns";
-  if (StepsRowsAlone(options.optimizer, options.groups)) return "";
-  return absl::StrCat(MovesAllRows(options), " moves rows without a gradient, too, as it is set (lazy_rows does not)");
+  return WhyNotRowsAlone(options.optimizer, options.groups);
 }
 
 template <typename T>

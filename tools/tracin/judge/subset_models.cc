@@ -13,8 +13,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/directory.h"
 #include "lib/file/file.h"
 #include "lib/file/input_files.h"
+#include "lib/kge/model/kge_options_text.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/train/files/checkpoint_series.h"
 #include "lib/train/files/run_directory.h"
@@ -23,65 +25,20 @@
 namespace rutile {
 namespace {
 
-// Metadata of models that decide what was trained.
-constexpr const char* kModelKeys[] = {"descriptor",
-                                      "hidden",
-                                      "activation",
-                                      "channels",
-                                      "layers",
-                                      "kge_model",
-                                      "embedding_dim",
-                                      "relation_embedding_dim",
-                                      "distance_norm",
-                                      "embedding_height",
-                                      "embedding_width",
-                                      "output_channels",
-                                      "kernel_height",
-                                      "kernel_width",
-                                      "kge_loss",
-                                      "label_smoothing",
-                                      "label_smoothing_form",
-                                      "input_dropout",
-                                      "feature_map_dropout",
-                                      "output_dropout",
-                                      "entity_dropout",
-                                      "relation_dropout",
-                                      "candidate_dropout",
-                                      "group_queries",
-                                      "negatives_per_batch",
-                                      "negatives_by",
-                                      "regularizer",
-                                      "regularization",
-                                      "relation_prediction",
-                                      "negative_weight",
-                                      "init",
-                                      "conve_variant"};
-
-// What a model has whose metadata lack a key that is recorded only where it is set.
-struct KeyDefault {
+// Metadata of potentials that decide what was trained, and what a potential has that lacks one of them. The settings of
+// embeddings are in a table of their own (KgeSettings).
+struct PotentialKey {
   const char* key;
-  const char* value;
-  const char* of;  // a key that each model of the kind has
+  const char* value;  // null: each potential has the key
 };
-constexpr KeyDefault kDefaults[] = {
-    {"channels", "none", "descriptor"},        {"layers", "none", "descriptor"},
-    {"entity_dropout", "0", "kge_model"},      {"relation_dropout", "0", "kge_model"},
-    {"candidate_dropout", "0", "kge_model"},   {"group_queries", "false", "kge_model"},
-    {"negatives_per_batch", "0", "kge_model"}, {"negatives_by", "uniform", "kge_model"},
-    {"regularizer", "none", "kge_model"},      {"regularization", "0", "kge_model"},
-    {"relation_prediction", "0", "kge_model"}, {"negative_weight", "1", "kge_model"},
-    {"init", "xavier", "kge_model"},
-};
+constexpr PotentialKey kPotentialKeys[] = {
+    {"descriptor", nullptr}, {"hidden", nullptr}, {"activation", nullptr}, {"channels", "none"}, {"layers", "none"}};
 
 // Returns a setting; "" if it is not known: predictions do not have those of their model, nor does a model that was
 // copied elsewhere have the flags of its run.
 std::string SettingOf(const TrainingSetup& setup, const std::string& name) {
   const auto found = setup.settings.find(name);
-  if (found != setup.settings.end()) return found->second;
-  for (const KeyDefault& row : kDefaults) {
-    if (name == row.key && setup.settings.count(row.of) > 0) return row.value;
-  }
-  return "";
+  return found == setup.settings.end() ? std::string() : found->second;
 }
 
 bool IsDirectory(const std::string& path) {
@@ -97,8 +54,7 @@ std::string Text(const Metadata& metadata, const char* key) {
 // Adds the flags of the run, with their values, that decide the model, and the hash of its data. A model that was
 // copied elsewhere has none.
 absl::Status AddSettingsOfRun(const std::string& path, std::map<std::string, std::string>* settings) {
-  const size_t slash = path.rfind('/');
-  const RunDirectory run(slash == std::string::npos ? "." : path.substr(0, slash));
+  const RunDirectory run(DirectoryOf(path));
   if (!FileExists(run.config())) return absl::OkStatus();
   if (FileExists(run.checkpoint())) {
     ASSIGN_OR_RETURN(const CheckpointSummary last, ReadCheckpointSummary(run.checkpoint()));
@@ -166,6 +122,19 @@ absl::StatusOr<std::vector<std::string>> FilesOf(const std::string& word) {
 
 }  // namespace
 
+std::map<std::string, std::string> SettingsOfModel(const Metadata& metadata) {
+  std::map<std::string, std::string> settings;
+  for (const PotentialKey& row : kPotentialKeys) {
+    if (metadata.count(row.key) > 0) {
+      settings[row.key] = Text(metadata, row.key);
+    } else if (row.value != nullptr && metadata.count("descriptor") > 0) {
+      settings[row.key] = row.value;
+    }
+  }
+  for (const auto& [name, value] : KgeSettingsOf(metadata)) settings[name] = value;
+  return settings;
+}
+
 absl::StatusOr<TrainingSetup> ReadTrainingSetup(const std::string& path) {
   ASSIGN_OR_RETURN(const TensorFile look, LookIntoTensorFile(path));
   TrainingSetup setup;
@@ -181,9 +150,7 @@ absl::StatusOr<TrainingSetup> ReadTrainingSetup(const std::string& path) {
         absl::StrCat(path, ": is of a run that has not ended (this is step ", setup.step,
                      "): it was stopped, or is still training; train --resume goes on with it"));
   }
-  for (const char* key : kModelKeys) {
-    if (look.metadata.count(key) > 0) setup.settings[key] = Text(look.metadata, key);
-  }
+  setup.settings = SettingsOfModel(look.metadata);
   RETURN_IF_ERROR(AddSettingsOfRun(path, &setup.settings));
   return setup;
 }

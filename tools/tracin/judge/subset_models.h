@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lib/influence/files/subsets_file.h"
+#include "lib/tensorfile/tensor_file.h"
 
 namespace rutile {
 
@@ -35,8 +36,11 @@ struct SubsetModel {
 // Reads how a model was trained. INVALID_ARGUMENT: its run has not ended, or the file does not say.
 absl::StatusOr<TrainingSetup> ReadTrainingSetup(const std::string& path);
 
+// Returns the settings of a model file's metadata that decide what was trained; one that is recorded only where it is
+// set has its default elsewhere.
+std::map<std::string, std::string> SettingsOfModel(const Metadata& metadata);
+
 // INVALID_ARGUMENT naming both files and what they differ in: the number of steps, or a setting that is known of both.
-// A setting that models record only where it is set has its default elsewhere.
 absl::Status CheckSameSetup(const TrainingSetup& first, const TrainingSetup& second);
 
 // Finds the models that `predictions` names: model files or evaluate's predictions with them, lists of these

@@ -18,8 +18,10 @@ TrainingSetup SetupOf(const std::string& path, const Settings& common, const Set
   TrainingSetup setup;
   setup.path = path;
   setup.step = "20";
-  setup.settings = common;
-  setup.settings.insert(more.begin(), more.end());
+  Settings all = common;  // as files record them, and flags of the run
+  all.insert(more.begin(), more.end());
+  setup.settings = SettingsOfModel(all);
+  setup.settings.insert(all.begin(), all.end());
   return setup;
 }
 
@@ -31,11 +33,14 @@ TEST(SubsetModelsTest, SettingsThatOneModelAloneRecordsCount) {
   const std::vector<std::pair<std::string, std::string>> of_triples = {
       {"negatives_by", "frequency"}, {"negatives_per_batch", "64"}, {"candidate_dropout", "0.1"},
       {"entity_dropout", "0.1"},     {"relation_dropout", "0.1"},   {"group_queries", "true"},
-      {"regularizer", "n3"},         {"regularization", "0.05"},    {"relation_prediction", "4"},
-      {"negative_weight", "0.5"},    {"init", "normal:0.001"},
+      {"regularizer", "n3"},         {"relation_prediction", "4"},  {"negative_weight", "0.5"},
+      {"init", "normal:0.001"},
   };
+  Settings sampled = kTriples;
+  sampled["negatives_per_batch"] = "64";
   for (const auto& [name, value] : of_triples) {
-    const TrainingSetup plain = SetupOf("plain", kTriples), set = SetupOf("set", kTriples, {{name, value}});
+    const Settings& common = name == "negatives_by" ? sampled : kTriples;
+    const TrainingSetup plain = SetupOf("plain", common), set = SetupOf("set", common, {{name, value}});
     for (const auto& [first, second] : {std::make_pair(plain, set), std::make_pair(set, plain)}) {
       EXPECT_THAT(CheckSameSetup(first, second),
                   ErrorNames(absl::StatusCode::kInvalidArgument, {"plain", "set", name, value}));

@@ -23,7 +23,7 @@ refuses 'of another model' $data run/checkpoints/epoch-00002.safetensors dist/ch
 refuses "expected a checkpoint; numbers of a flag have commas between" $data --test-indices 0 1 $saved
 succeeds $train --kge_model=complex --embedding_dim=8 --plot=false --progress=false --max_epochs=2 --output_dir=comp \
   g.safetensors
-refuses 'of another model than dist.*: kge_model is complex, there it is distmult' $data \
+refuses 'of another run than dist.*: kge_model is complex, there it is distmult' $data \
   dist/checkpoints/last.safetensors comp/checkpoints/last.safetensors
 refuses 'of another model' $data --learning_rate=1 run/best.safetensors dist/best.safetensors
 cp run/best.safetensors copy.safetensors

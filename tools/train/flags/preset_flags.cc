@@ -16,6 +16,7 @@
 #include "lib/train/files/checkpoint_series.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/options/trainer_options.h"
+#include "tools/common/run/flag_choice.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/train/trainer_flags/checkpoint_flags.h"
 
@@ -65,17 +66,12 @@ absl::StatusOr<std::optional<CheckpointSummary>> CheckpointToResume() {
   return found;
 }
 
-absl::StatusOr<Preset> PresetFromFlags() {
-  const absl::StatusOr<Preset> preset = kPresetNames.Parse(FLAGS_preset);
-  if (!preset.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("--preset=", FLAGS_preset, ": ", preset.status().message()));
-  }
-  if (FlagGiven("preset")) return preset;
-  ASSIGN_OR_RETURN(const std::optional<CheckpointSummary> checkpoint, CheckpointToResume());
-  if (!checkpoint.has_value()) return preset;
+absl::StatusOr<Preset> PresetFromFlags(const std::optional<CheckpointSummary>& resumed) {
+  ASSIGN_OR_RETURN(const Preset preset, ParseFlagChoice("preset", FLAGS_preset, kPresetNames));
+  if (FlagGiven("preset") || !resumed.has_value()) return preset;
   // Versions without presets recorded none.
-  const auto recorded = checkpoint->task.find(kPreset);
-  return recorded == checkpoint->task.end() ? Preset::kAenet : kPresetNames.Parse(recorded->second);
+  const auto recorded = resumed->task.find(kPreset);
+  return recorded == resumed->task.end() ? Preset::kAenet : kPresetNames.Parse(recorded->second);
 }
 
 void RecordPreset(Preset preset, TrainerOptions* options) {

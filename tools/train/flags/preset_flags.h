@@ -27,8 +27,9 @@ inline constexpr EnumNames<Preset> kPresetNames("no preset", kPresetWords);
 // the trainer, which says what is wrong with them. Errors: those of the flags of resuming.
 absl::StatusOr<std::optional<CheckpointSummary>> CheckpointToResume();
 
-// A run that goes on has the preset that it began with, unless the flag is given. INVALID_ARGUMENT for another name.
-absl::StatusOr<Preset> PresetFromFlags();
+// A run that goes on has the preset that it began with, unless the flag is given. resumed: CheckpointToResume's.
+// INVALID_ARGUMENT for another name.
+absl::StatusOr<Preset> PresetFromFlags(const std::optional<CheckpointSummary>& resumed);
 
 // For a run that goes on. What nobody has recorded is kAenet.
 void RecordPreset(Preset preset, TrainerOptions* options);
