@@ -14,6 +14,7 @@ namespace rutile {
 struct LossTerm {
   std::string name;
   std::string unit;
+  double natural_size = 0;  // of one of its values, in the unit, where what the model computes is 1; 0: not known
 };
 
 // Sums of each term over examples, and how many values were summed (structures, force components, triples). They are

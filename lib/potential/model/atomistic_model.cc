@@ -103,7 +103,9 @@ absl::Status AtomisticModel::ChooseAtomicEnergies(const AtomicData& data, const 
 }
 
 // The energies of many-body potentials are scaled as mace does (Batatia et al., arXiv:2206.07697, rms_forces_scaling):
-// their derivatives by distances in units of Angstrom are then of the order of 1.
+// their derivatives by distances in units of Angstrom are then of the order of 1. Forces of relaxed structures and
+// ideal crystals are next to nothing and say nothing of the energies, whose spread therefore bounds the unit from
+// below.
 void AtomisticModel::ScaleByForces(const AtomicData& data, absl::Span<const int64_t> train) {
   double square = 0, count = 0, sum = 0, weights = 0;
   for (const int64_t s : train) {
@@ -117,7 +119,9 @@ void AtomisticModel::ScaleByForces(const AtomicData& data, absl::Span<const int6
     count += weight * static_cast<double>(force.size());
   }
   if (square == 0) return;
-  energy_scaling_.scale = 1 / std::sqrt(square / count);
+  constexpr double kShareOfSpread = 0.1;
+  const double spread = weights == 0 || energies_are_equal_ ? 0 : 1 / energy_scaling_.scale;
+  energy_scaling_.scale = 1 / std::max(std::sqrt(square / count), kShareOfSpread * spread);
   energy_scaling_.shift = weights > 0 ? sum / weights : 0;
 }
 

@@ -20,7 +20,7 @@ std::vector<double> MessageScale(const MomentOptions& options, const NetworkShap
         count += 1;
       }
     }
-    scale[k] = count > 0 ? 1 / std::sqrt(square / count) : 1;
+    scale[k] = count > 0 ? 1 / std::sqrt(square / count) : 0;
   }
   return scale;
 }

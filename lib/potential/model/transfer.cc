@@ -174,7 +174,8 @@ class Network {
       for (int64_t l = 0; l <= m.max_l; ++l) {
         for (int64_t source = 0; source < m.num_sources; ++source) {
           for (int64_t at = l * l; at < m.num_radial * m.num_components(); at += m.num_components()) {
-            *c++ *= scale[at] / new_scale[at];
+            // Moments without a scale, in the old set or the new one, count nothing there.
+            *c++ *= new_scale[at] == 0 ? 1 : scale[at] / new_scale[at];
           }
         }
       }

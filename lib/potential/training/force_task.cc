@@ -293,8 +293,9 @@ void ForceTask::StartEpoch(int64_t epoch, bool training) {
 }
 
 std::vector<LossTerm> ForceTask::terms() const {
-  std::vector<LossTerm> terms = {{"energy", "(eV/atom)^2"}};
-  if (forces()) terms.push_back({"force", "(eV/Å)^2"});
+  const double size = std::pow(model_.energy_scaling().scale, -2);
+  std::vector<LossTerm> terms = {{"energy", "(eV/atom)^2", size}};
+  if (forces()) terms.push_back({"force", "(eV/Å)^2", size});
   if (stress()) terms.push_back({"stress", "(eV/Å^3)^2"});
   return terms;
 }

@@ -104,6 +104,15 @@ void WarnOfUnseenPairs(const MomentOptions& options, const AtomisticModel& model
   }
 }
 
+void WarnOfVanishingDegrees(const MomentOptions& options, const AtomisticModel& model, int center) {
+  const std::vector<int> degrees = VanishingDegrees(options, model.feature_scaling(), center);
+  if (degrees.empty()) return;
+  PrintWarning(absl::StrCat("around all training atoms of ", ElementSymbol(options.species[center]),
+                            ", the moments of degree ", absl::StrJoin(degrees, ", "),
+                            " vanish, as in ideal crystals: the potential does not see them. Add structures with "
+                            "displaced atoms, or do not use it for any"));
+}
+
 void WarnOfStressLeftOut(const AtomicData& data, const LossOptions& loss, const std::vector<int64_t>& train) {
   if (loss.stress_weight <= 0) return;
   const int64_t left_out = std::count_if(train.begin(), train.end(),
@@ -145,6 +154,7 @@ void PrintFacts(const AtomicData& data, const TrainingTask& task, const LossOpti
     }
     if (!data.descriptor().is_chebyshev()) {
       WarnOfUnseenPairs(data.descriptor().moments(), *task.model, static_cast<int>(s));
+      WarnOfVanishingDegrees(data.descriptor().moments(), *task.model, static_cast<int>(s));
       continue;
     }
     const std::vector<int> constant = task.model->feature_scaling().ConstantFeatures(static_cast<int>(s));

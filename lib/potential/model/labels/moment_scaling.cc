@@ -1,5 +1,6 @@
 #include "lib/potential/model/labels/moment_scaling.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -8,6 +9,17 @@
 #include "lib/base/logging.h"
 
 namespace rutile {
+namespace {
+
+// Shares of the root mean square of the densities (l = 0). Below the first a degree holds rounding alone, in fp32 and
+// of positions that were printed; below the second its scale no longer grows, so that a displacement of MD is not a
+// hundred times what training saw. Thermal displacements give 0.2, a displacement of 0.01 Angstrom some 0.01.
+constexpr double kLeastShare = 1e-5;
+constexpr double kSmallShare = 1e-2;
+// Atoms whose moments of a vanished degree are larger than this share of the densities are unlike the training data.
+constexpr double kNoticedShare = 1e-3;
+
+}  // namespace
 
 void ScaleMoments(const MomentOptions& options, FeatureScalingKind kind, FeatureScaling* scaling, FeatureRange* range) {
   const int num_species = static_cast<int>(options.species.size()), f = options.num_features();
@@ -27,6 +39,7 @@ void ScaleMoments(const MomentOptions& options, FeatureScalingKind kind, Feature
       const double low = range->min[int64_t{center} * f + k], high = range->max[int64_t{center} * f + k];
       if (k % components == 0 && low <= high && (low != 0 || high != 0)) seen[k / block] = true;
     }
+    double density = 0;  // root of the mean square for l = 0
     for (int l = 0; l <= options.max_l; ++l) {
       double sum = 0, count = 0;
       for (int k = 0; k < f; ++k) {
@@ -35,24 +48,41 @@ void ScaleMoments(const MomentOptions& options, FeatureScalingKind kind, Feature
         sum += square[k];
         count += 1;
       }
-      const double all = kind == FeatureScalingKind::kNone ? 1 : sum > 0 ? 1 / std::sqrt(sum / count) : 0;
+      const double root = count > 0 ? std::sqrt(sum / count) : 0;
+      if (l == 0) density = root;
+      const bool vanishes = root <= kLeastShare * density;
+      const double all = kind == FeatureScalingKind::kNone ? 1
+                         : vanishes                        ? 0
+                                                           : 1 / std::max(root, kSmallShare * density);
       for (int k = 0; k < f; ++k) {
         const int component = k % components;
         if (component < l * l || component >= (l + 1) * (l + 1)) continue;
         mean[k] = 0;
         const int n = k % block / components + 1;
         scale[k] = !seen[k / block] ? 0 : kind == FeatureScalingKind::kNone ? 1 : all / n;
+        if (l == 0) continue;
+        double& low = range->min[int64_t{center} * f + k];
+        double& high = range->max[int64_t{center} * f + k];
+        if (!(low <= high)) continue;  // a species without atoms
+        high = vanishes && seen[k / block] ? kNoticedShare * density : std::numeric_limits<double>::infinity();
+        low = -high;
       }
     }
-    for (int k = 0; k < f; ++k) {
-      if (k % components == 0) continue;
-      double& low = range->min[int64_t{center} * f + k];
-      double& high = range->max[int64_t{center} * f + k];
-      if (!(low <= high)) continue;  // a species without atoms
-      low = -std::numeric_limits<double>::infinity();
-      high = std::numeric_limits<double>::infinity();
-    }
   }
+}
+
+std::vector<int> VanishingDegrees(const MomentOptions& options, const FeatureScaling& scaling, int center) {
+  const int f = options.num_features(), components = (options.max_l + 1) * (options.max_l + 1);
+  const double* const scale = &scaling.scale[int64_t{center} * f];
+  std::vector<int> degrees;
+  for (int k = 0; k < f; k += options.num_radial * components) {
+    if (scale[k] == 0) continue;
+    for (int l = 1; l <= options.max_l; ++l) {
+      if (scale[k + l * l] == 0) degrees.push_back(l);
+    }
+    break;
+  }
+  return degrees;
 }
 
 bool IsUnseenPair(const MomentOptions& options, const FeatureScaling& scaling, int center, int neighbor) {

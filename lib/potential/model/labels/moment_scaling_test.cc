@@ -53,6 +53,50 @@ TEST(MomentScalingTest, OneScaleForEachDegreeAndNoMean) {
   EXPECT_EQ(range.max[1], std::numeric_limits<double>::infinity());
 }
 
+// Vectors of one species around one atom have the given size, densities are 3 and 2.
+void Scale(double vector, FeatureScaling* scaling, FeatureRange* range) {
+  MomentOptions options = SmallOptions();
+  options.species = {22};
+  FeatureStatistics statistics(FeatureScalingKind::kPerSpecies, 1, options.num_features());
+  statistics.Add(0, absl::MakeConstSpan(std::vector<double>{3, vector, 0, 0, 2, 0, -vector, 0}));
+  statistics.Add(0, absl::MakeConstSpan(std::vector<double>{3, 0, vector, 0, 2, 0, 0, vector}));
+  *scaling = statistics.Result();
+  *range = statistics.Range();
+  ScaleMoments(options, FeatureScalingKind::kPerSpecies, scaling, range);
+}
+
+TEST(MomentScalingTest, RoundingIsNoMoment) {
+  MomentOptions options = SmallOptions();
+  options.species = {22};
+  const double density = std::sqrt(6.5);
+  FeatureScaling scaling;
+  FeatureRange range;
+  Scale(1e-7, &scaling, &range);
+  EXPECT_EQ(scaling.scale[1], 0);
+  EXPECT_EQ(scaling.scale[7], 0);
+  EXPECT_NEAR(scaling.scale[0], 1 / density, 1e-12);
+  EXPECT_NEAR(range.max[1], 1e-3 * density, 1e-12);
+  EXPECT_NEAR(range.min[6], -1e-3 * density, 1e-12);
+  EXPECT_EQ(VanishingDegrees(options, scaling, 0), std::vector<int>({1}));
+  Scale(0, &scaling, &range);
+  EXPECT_EQ(scaling.scale[1], 0);
+}
+
+TEST(MomentScalingTest, SmallMomentsAreScaledByAShareOfTheDensities) {
+  MomentOptions options = SmallOptions();
+  options.species = {22};
+  const double density = std::sqrt(6.5);
+  FeatureScaling scaling;
+  FeatureRange range;
+  Scale(1e-3, &scaling, &range);
+  EXPECT_NEAR(scaling.scale[1], 100 / density, 1e-10);
+  EXPECT_NEAR(scaling.scale[5], 50 / density, 1e-10);
+  EXPECT_EQ(range.max[1], std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(VanishingDegrees(options, scaling, 0).empty());
+  Scale(0.6, &scaling, &range);
+  EXPECT_NEAR(scaling.scale[1], std::sqrt(3) / 0.6, 1e-9);
+}
+
 TEST(MomentScalingTest, WithoutScalingOnlyUnseenPairsAreLeftOut) {
   const MomentOptions options = SmallOptions();
   FeatureStatistics statistics(FeatureScalingKind::kNone, 2, options.num_features());
