@@ -111,8 +111,8 @@ absl::Status RunEvaluate(const ToolRun& run) {
                    PredictionsFromFlags(models, inputs, shard, std::move(hooks)));
   if (selection != nullptr) RETURN_IF_ERROR(selection->Write(inputs, predictions));
   const std::vector<ErrorRow> errors = ComputeErrors(predictions);
-  if (!shard.is_part()) std::cout << ErrorsToTsv(errors);
   if (!shard.is_part()) {
+    std::cout << ErrorsToTsv(errors);
     for (const std::string& partial : PartialErrors(errors)) PrintWarning(partial);
   }
   if (const std::string warning = ExtrapolationWarning(predictions); !warning.empty()) PrintWarning(warning);

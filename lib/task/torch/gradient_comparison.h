@@ -35,9 +35,9 @@ std::string ParameterLocation(absl::Span<const ParameterSlice> slices, int64_t p
 using AddGradients = std::function<absl::Status(absl::Span<Tensor> gradients, TermSums* sums)>;
 
 // Runs both `fast` and ReferenceGradients on the batch. FAILED_PRECONDITION naming term, sum or parameter and both
-// values if a sum, a count or a gradient differs by more than `tolerance`, relative as in CompareGradients. Terms that are
-// sums of squares of rounding by both (LossTerm::natural_size) agree.
-// OUT_OF_RANGE naming them if the reference is not finite, which is the fault of data or parameters, not of `fast`.
+// values if a sum, a count or a gradient differs by more than `tolerance`, relative as in CompareGradients. Terms that
+// are sums of squares of rounding by both (LossTerm::natural_size) agree. OUT_OF_RANGE naming them if the reference is
+// not finite, which is the fault of data or parameters, not of `fast`.
 absl::Status CheckAgainstReference(const Task& task, const AddGradients& fast, const Tensor& parameters,
                                    const NamedTensors& batch, double tolerance);
 // Compares task.AccumulateGradients with ReferenceGradients; errors are those of the function above with `fast`.

@@ -73,7 +73,8 @@ expect_line 's.extxyz: has the training structures of the run; whether their ene
 expect_no_line warning log
 ok b.tsv --strict --train=s.extxyz,held.extxyz --test=bad.extxyz apart/checkpoints/last.safetensors
 expect_no_line 'whether their energies' log
-ok /dev/null --mode=curvature --train=s.extxyz --output=c.safetensors --term_weights=1 apart/checkpoints/last.safetensors
+ok /dev/null --mode=curvature --train=s.extxyz --output=c.safetensors --term_weights=1 \
+  apart/checkpoints/last.safetensors
 expect_line 'validation structures of the run are not in --train.*add the files of its --validation_data' log
 frames 59 > fewer.extxyz
 refuses 'run/train_frames.txt: 1 of .* are not among the 59\|not the files' --strict --train=fewer.extxyz \
