@@ -35,8 +35,7 @@ struct LinkAnswer {
   int32_t entity = 0;
   double score = 0;
   double probability = 0;
-  const char* known =
-      "";  // "train", "valid", "test": the first with the triple; "false": known to be; "": none
+  const char* known = "";  // "train", "valid", "test": the first with the triple; "false": known to be; "": none
 };
 
 // Returns the answers of each query, best first. Heads are found through the inverse relation; a model without inverses

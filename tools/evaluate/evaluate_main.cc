@@ -94,11 +94,10 @@ absl::Status RunEvaluate(const ToolRun& run) {
                    ExpandInputs(std::vector<std::string>(run.args.begin() + 1, run.args.end())));
   if (!FLAGS_output_dir.empty()) RETURN_IF_ERROR(MakeDirectories(FLAGS_output_dir));
   std::optional<ForceCheck> check;
-  int checked = 0;
   PredictionHooks hooks;
   if (FLAGS_check) {
     check.emplace(models.potentials);
-    hooks.on_structure = [&](const Structure& s) {
+    hooks.on_structure = [&check, checked = 0](const Structure& s) mutable {
       return checked++ < kCheckedStructures ? check->Add(s) : absl::OkStatus();
     };
   }
