@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -89,7 +90,8 @@ absl::StatusOr<SubsetModel> DescribeModel(const std::string& path, const SubsetP
   return model;
 }
 
-// Returns the matches of a glob, sorted by bytes.
+// Returns the directories and .safetensors files among the matches of a glob, sorted by bytes. A judge has the logs of
+// its trainings beside them.
 absl::StatusOr<std::vector<std::string>> Matches(const std::string& pattern) {
   glob_t matches;
   const int result = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_ERR, nullptr, &matches);
@@ -99,6 +101,13 @@ absl::StatusOr<std::vector<std::string>> Matches(const std::string& pattern) {
   }
   if (result != 0) return ErrnoStatus(errno, pattern);
   std::vector<std::string> found(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
+  const auto end = std::remove_if(found.begin(), found.end(), [](const std::string& path) {
+    return !absl::EndsWith(path, ".safetensors") && !IsDirectory(path);
+  });
+  if (end == found.begin()) {
+    return absl::NotFoundError(absl::StrCat(pattern, ": no match is a directory or a .safetensors file"));
+  }
+  found.erase(end, found.end());
   std::sort(found.begin(), found.end());
   return found;
 }

@@ -70,7 +70,8 @@ absl::StatusOr<OutputFlags> OutputFlagsFromFlags(const TracinFlags& flags) {
     RETURN_IF_ERROR(RefuseFlags("with --self", {"csv_output", "output_per_triple"}));
   }
   if (flags.mode == TracinMode::kCurvature && !outputs.has_file()) {
-    return absl::InvalidArgumentError("--mode=curvature needs --output: the file that evaluate --uncertainty reads");
+    return absl::InvalidArgumentError(
+        "--mode=curvature needs --output=FILE, which evaluate --uncertainty reads; standard output (-) will not do");
   }
   if (flags.aggregate) {
     RETURN_IF_ERROR(RefuseFlags("with --aggregate, where there is one test", {"csv_output", "output_per_triple"}));

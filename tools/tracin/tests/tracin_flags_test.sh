@@ -89,6 +89,7 @@ succeeds $tracin --json_output=x $data $saved
 succeeds $tracin --json_output=x $data $saved
 refuses '--skip_existing has no effect without' --skip_existing $data $saved
 refuses '--resume needs --output' --resume $data $saved
+refuses 'needs --output=FILE, .*standard output' --mode=curvature --output=- --train=g.safetensors $saved
 refuses '--shard needs --output' --shard=1/2 $data $saved
 refuses '--json_output has no effect with --aggregate' --aggregate --json_output=x $data $saved
 refuses '--test_split has no effect' --test_split=valid $data $saved
