@@ -138,7 +138,7 @@ makes_nothing no.extxyz 'features turn with the structure' $select --select_by=f
 nothing() { makes_nothing no.extxyz "$1" "${@:2}"; }
 nothing 'needs --uncertainty' $select --select_output=no.extxyz $model pool.extxyz
 nothing 'needs a committee' $select --select_by=spread --select_output=no.extxyz $model pool.extxyz
-nothing 'the choices are uncertainty, spread' $select --select_by=chance --select_output=no.extxyz $model pool.extxyz
+nothing 'expected uncertainty, spread' $select --select_by=chance --select_output=no.extxyz $model pool.extxyz
 nothing 'there are 12 structures' $evaluate --select=13 --select_by=farthest --select_output=no.extxyz $model \
   pool.extxyz
 nothing '--select has no effect with --shard' $select --select_by=farthest --shard=1/2 --output_dir=p \
