@@ -120,9 +120,10 @@ absl::StatusOr<std::vector<int32_t>> ReadEntities(absl::string_view path, const 
   std::vector<int32_t> entities;
   std::vector<bool> named(graph.entities.size(), false);
   for (absl::string_view line; lines.Next(&line);) {
-    if (absl::StripAsciiWhitespace(line).empty() || line[0] == '#') continue;
     const auto found = ids.find(line);
     if (found == ids.end()) {
+      // Names may begin as comments do, so a line is a comment only if no entity has this name.
+      if (absl::StripAsciiWhitespace(line).empty() || line[0] == '#') continue;
       return absl::InvalidArgumentError(
           absl::StrCat(lines.path(), ":", lines.line_number(), ": the graph has no entity ", JsonQuote(line)));
     }

@@ -43,8 +43,8 @@ class EntityNeighbors {
 absl::StatusOr<Neighborhood> CutNeighborhood(const KnowledgeGraph& graph, absl::Span<const int32_t> entities, int hops);
 
 // Reads the entities that a file names, one in a line, and returns their ids; blank lines and those that start with #
-// are skipped, and repetitions count once. INVALID_ARGUMENT with file:line for a name that the graph lacks; an empty
-// file.
+// are skipped, unless an entity has that name, and repetitions count once. INVALID_ARGUMENT with file:line for a name
+// that the graph lacks; an empty file.
 absl::StatusOr<std::vector<int32_t>> ReadEntities(absl::string_view path, const KnowledgeGraph& graph);
 
 }  // namespace rutile

@@ -134,6 +134,11 @@ TEST(NeighborhoodTest, EntitiesOfAFile) {
   const std::string path = ::testing::TempDir() + "/entities.txt";
   ASSERT_TRUE(WriteFileAtomically(path, "# first\ne3\r\n\ne1\ne3").ok());
   EXPECT_THAT(*ReadEntities(path, Chain()), ElementsAre(3, 1));
+  // A name may begin as a comment does.
+  KnowledgeGraph graph = Chain();
+  graph.entities[2] = "#two";
+  ASSERT_TRUE(WriteFileAtomically(path, "#two\n#three\ne1\n").ok());
+  EXPECT_THAT(*ReadEntities(path, graph), ElementsAre(2, 1));
   ASSERT_TRUE(WriteFileAtomically(path, "e3\ne 1\n").ok());
   EXPECT_THAT(std::string(ReadEntities(path, Chain()).status().message()),
               HasSubstr("entities.txt:2: the graph has no entity \"e 1\""));
