@@ -8,11 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/file/sha256.h"
+#include "lib/graph/weight_range.h"
 
 namespace rutile {
 namespace {
-
-constexpr double kLeastWeight = 1e-30;
 
 absl::Status CheckWeights(const TripleList& list, const std::vector<Triple>& triples,
                           const std::vector<double>& weights) {
@@ -22,11 +21,10 @@ absl::Status CheckWeights(const TripleList& list, const std::vector<Triple>& tri
                                                    " triples, expected one for each or none"));
   }
   for (size_t i = 0; i < weights.size(); ++i) {
-    // Others would leave sums and shares of weights that are no numbers.
-    if (weights[i] == 0 || (weights[i] >= kLeastWeight && weights[i] <= 1 / kLeastWeight)) continue;
+    if (IsTripleWeight(weights[i])) continue;
     return absl::InvalidArgumentError(absl::StrCat(list.name, " triple ", i, ": its weight is ", weights[i],
-                                                   ", expected 0, or a number of ", kLeastWeight, " to ",
-                                                   1 / kLeastWeight));
+                                                   ", expected 0, or a number of ", kLeastTripleWeight, " to ",
+                                                   kLargestTripleWeight));
   }
   if (list.triples != &KnowledgeGraph::train) return absl::OkStatus();
   if (std::any_of(weights.begin(), weights.end(), [](double weight) { return weight > 0; })) return absl::OkStatus();

@@ -60,7 +60,7 @@ TEST(BuildGraphWeightsTest, FieldsOfKgxEdges) {
 }
 
 TEST(BuildGraphWeightsTest, WrongWeightsAreRefusedWithTheirLine) {
-  for (const char* weight : {"-1", "nan", "inf", "much", ""}) {
+  for (const char* weight : {"-1", "nan", "inf", "much", "", "1e-31", "1e31"}) {
     const std::string lines = absl::StrCat("a\tr\tb\t1\nb\tr\tc\t", weight, "\n");
     EXPECT_THAT(BuildError(Weighted("4", lines)), AllOf(HasSubstr("train.txt:2"), HasSubstr("weight")));
   }

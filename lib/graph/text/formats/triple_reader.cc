@@ -1,7 +1,6 @@
 #include "lib/graph/text/formats/triple_reader.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <initializer_list>
 
@@ -13,6 +12,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/graph/text/formats/json_line.h"
 #include "lib/graph/text/shown_text.h"
+#include "lib/graph/weight_range.h"
 #include "lib/tensorfile/tensor_header.h"
 
 namespace rutile {
@@ -127,9 +127,9 @@ absl::Status TripleReader::CheckWeights() const {
 }
 
 bool TripleReader::TakeWeight(absl::string_view text, TextTriple* triple) {
-  if (absl::SimpleAtod(text, &triple->weight) && triple->weight >= 0 && std::isfinite(triple->weight)) return true;
-  problem_ = absl::StrCat("the weight is ", ShownText(text),
-                          ", expected a number of 0 or more (--weight_column=", options_.table.weight_column, ")");
+  if (absl::SimpleAtod(text, &triple->weight) && IsTripleWeight(triple->weight)) return true;
+  problem_ = absl::StrCat("the weight is ", ShownText(text), ", expected 0, or a number of ", kLeastTripleWeight,
+                          " to ", kLargestTripleWeight, " (--weight_column=", options_.table.weight_column, ")");
   return false;
 }
 

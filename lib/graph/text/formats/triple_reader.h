@@ -111,7 +111,7 @@ class TripleReader {
   Item ParseEdge(absl::string_view line, TextTriple* triple);
   Item ParseNTriples(absl::string_view line, TextTriple* triple);
   absl::Status CheckWeights() const;
-  // Sets the triple's weight. False if it is no number of 0 or more; see problem_.
+  // Sets the triple's weight. False if it is no IsTripleWeight; see problem_.
   bool TakeWeight(absl::string_view text, TextTriple* triple);
   Item TakeEdge(KgxEdgeParser::Outcome outcome, TextTriple* triple);
   Item TakeNames(absl::string_view line, TextTriple* triple);
