@@ -51,7 +51,7 @@ void PrintReversed(absl::string_view name, const BuildGraphOptions& options, con
 
 void PrintNegatives(const SplitReport& found) {
   PrintFinding("negatives", found.malformed, "lines that are no triple", "left out");
-  PrintFinding("negatives", found.negated, "negated statements", "left out: --negatives takes lines as false already");
+  PrintFinding("negatives", found.negated, "negated statements", "taken as the triples that they deny");
   PrintFinding("negatives", found.literals, "triples with a literal as tail", "as --literals says");
   PrintFinding("negatives", found.unknown, "triples with a name that has no id", "left out");
   PrintFinding("negatives", found.duplicates, "repeated triples", "left out");

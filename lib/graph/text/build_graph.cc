@@ -109,6 +109,7 @@ class Builder {
     reader_options.table = options_.table;
     reader_options.edges.qualifiers = options_.qualifiers;
     reader_options.edges.negated_relations = options_.negated == Handling::kKeep;
+    reader_options.edges.negated_as_false = split == kNegatives;
     for (const std::string& path : paths) {
       ASSIGN_OR_RETURN(TripleReader reader, TripleReader::Open(path, &result_.edge_map, reader_options));
       RETURN_IF_ERROR(NoteFormat(&reader));
@@ -143,11 +144,10 @@ class Builder {
         }
       }
       RETURN_IF_ERROR(reader.status());
+      found.negated.Add(reader.denied());
       if (std::string doubt = reader.DoubtOfSigns(); !doubt.empty()) report().doubts.push_back(std::move(doubt));
       for (const auto& [field, finding] : reader.unused_qualifiers()) {
-        Finding& sum = report().unused_qualifiers[field];
-        if (sum.count == 0) sum.first = finding.first;
-        sum.count += finding.count;
+        report().unused_qualifiers[field].Add(finding);
       }
       tell();
     }

@@ -52,7 +52,8 @@ struct BuildGraphOptions {
       Handling::kRefuse;                  // names that are not in the files of ids or the edge map; kRefuse or kDrop
   Handling duplicates = Handling::kDrop;  // repetitions within a split; kRefuse or kDrop
   Handling leaked = Handling::kDrop;      // triples of valid or test that an earlier split has, too
-  Handling negated = Handling::kDrop;     // statements that are denied; kKeep makes relations of their own of them
+  Handling negated = Handling::kDrop;     // statements that are denied; kKeep makes relations of their own of
+                                          // them; those of `negatives` are the triples that they deny
   Handling literals = Handling::kKeep;    // triples of N-Triples whose tail is a text, a number or a date
   // Triples of valid or test that training gives away reversed or under another name (reverse_leaks.h).
   Handling reversed = Handling::kKeep;

@@ -113,6 +113,37 @@ TEST(BuildGraphWeightsTest, KnownFalseTriples) {
   }
 }
 
+// A negated statement is the natural form of a known-false triple, whatever negated statements of splits are.
+TEST(BuildGraphWeightsTest, NegatedStatementsAreKnownFalse) {
+  const auto edge = [](const char* object, const char* rest) {
+    return absl::StrCat(R"({"subject": "a", "predicate": "p", "object": ")", object, "\"", rest, "}\n");
+  };
+  const std::string negated = R"(, "negated": true)", affirmed = R"(, "negated": false)";
+  for (const Handling handling : {Handling::kDrop, Handling::kKeep, Handling::kRefuse}) {
+    BuildGraphOptions options;
+    options.train = {WriteText("train.jsonl", edge("b", "") + edge("c", ""))};
+    options.negatives = {WriteText("false.jsonl", edge("a", negated.c_str()))};
+    options.negated = handling;
+    const auto built = BuildGraph(options);
+    ASSERT_TRUE(built.ok()) << built.status();
+    EXPECT_EQ(built->graph.num_relations(), 1);
+    EXPECT_THAT(built->graph.negatives, ElementsAre(Triple{0, 0, 0}));
+    EXPECT_EQ(built->report.negatives.negated.count, 1);
+    options.negatives = {WriteText("false.jsonl", edge("a", negated.c_str()) + edge("a", affirmed.c_str()))};
+    EXPECT_THAT(BuildError(options),
+                AllOf(HasSubstr("false.jsonl: 1 of 2"), HasSubstr("false.jsonl:1"), HasSubstr("false.jsonl:2")));
+    options.negatives = {WriteText("false.jsonl", edge("a", affirmed.c_str()))};  // false, as all of such a file
+    EXPECT_TRUE(BuildGraph(options).ok());
+  }
+  // A column of a table, too.
+  BuildGraphOptions options = OptionsOf("s\tp\to\nb\tr\ta\n");
+  options.table.columns = {"s", "p", "o"};
+  options.negatives = {WriteText("false.tsv", "s\tp\to\tnegated\na\tr\tb\ttrue\n")};
+  const auto built = BuildGraph(options);
+  ASSERT_TRUE(built.ok()) << built.status();
+  EXPECT_EQ(built->graph.negatives.size(), 1);
+}
+
 TEST(BuildGraphWeightsTest, ATripleIsTrueOrFalse) {
   EXPECT_THAT(BuildError(WithNegatives("a\tr\tb\na\ts\tc\n")), AllOf(HasSubstr("negatives.txt:2"), HasSubstr("train")));
   EXPECT_THAT(BuildError(WithNegatives("c\tr\tb\n")), AllOf(HasSubstr("negatives.txt:1"), HasSubstr("valid")));

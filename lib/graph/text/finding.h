@@ -19,6 +19,10 @@ struct Finding {
   void Add(absl::string_view place, absl::string_view what) {
     if (count++ == 0) first = absl::StrCat(place, ": ", what);
   }
+  void Add(const Finding& more) {
+    if (count == 0) first = more.first;
+    count += more.count;
+  }
 };
 
 // What to do with wrong data: return an error, leave it out, or keep it.

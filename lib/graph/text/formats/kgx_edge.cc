@@ -185,7 +185,8 @@ KgxEdgeParser::Outcome KgxEdgeParser::Finish() {
     }
     values_[field] = other.value;
   }
-  if (negated) {
+  negated_ = negated;
+  if (negated && !options_.negated_as_false) {
     int field = edges_->FieldIndex(kNegatedField);
     if (field < 0) {
       if (!options_.negated_relations || !edges_->grows()) return kNegated;

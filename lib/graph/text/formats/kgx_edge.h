@@ -26,6 +26,7 @@ bool IsKgxQualifier(absl::string_view name);
 // What makes the relation of an edge, beside an edge map that does not grow.
 struct EdgeOptions {
   bool negated_relations = false;  // negated statements are relations of their own; otherwise they are no triples
+  bool negated_as_false = false;   // negated statements are the triples that they deny, which are to be false ones
   // Qualifiers that tell relations apart; nullopt for all that edges have.
   std::optional<std::vector<std::string>> qualifiers;
 };
@@ -53,6 +54,7 @@ class KgxEdgeParser {
   absl::string_view subject() const { return ends_[0]; }
   absl::string_view relation() const { return relation_; }
   absl::string_view object() const { return ends_[1]; }
+  bool is_negated() const { return negated_; }
   const std::string& problem() const { return problem_; }
   // Qualifiers that the edge has, but that tell no relations apart; value is what there is, for messages.
   const std::vector<JsonField>& unused() const { return unused_; }
@@ -69,6 +71,7 @@ class KgxEdgeParser {
   std::vector<JsonField> others_;    // "negated", qualifiers and other fields of the edge map
   std::vector<std::string> values_;  // of the edge map's fields
   absl::string_view relation_;
+  bool negated_ = false;
   std::string problem_;
   std::vector<JsonField> unused_;
 };

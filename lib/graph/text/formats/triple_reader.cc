@@ -203,6 +203,13 @@ TripleReader::Item TripleReader::Next(TextTriple* triple) {
     status_ = absl::InvalidArgumentError(absl::StrCat(path(), ": its first line counts ", count_, " triples, but ",
                                                       num_lines_, " lines follow; the file is cut off or joined"));
   }
+  if (status_.ok() && denied_.count > 0 && affirmed_.count > 0) {
+    status_ = absl::InvalidArgumentError(absl::StrCat(path(), ": ", denied_.count, " of ",
+                                                      denied_.count + affirmed_.count, " statements are negated (",
+                                                      denied_.first, "), the others are not (", affirmed_.first,
+                                                      "), and it is not clear which are false: give the "
+                                                      "negated ones alone, or false ones without \"negated\""));
+  }
   return kEnd;
 }
 
@@ -283,7 +290,8 @@ TripleReader::Item TripleReader::ParseRow(absl::string_view line, TextTriple* tr
   if (!ParseNegated(fields[negated_column_], &negated)) {
     return Malformed(absl::StrCat("\"negated\" is ", ShownText(fields[negated_column_]), ", expected true or false"));
   }
-  if (!negated) return kTriple;
+  if (options_.edges.negated_as_false) CountDenied(negated);
+  if (!negated || options_.edges.negated_as_false) return kTriple;
   if (!options_.edges.negated_relations) return kNegated;
   relation_ = absl::StrCat(triple->relation, " (negated)");
   triple->relation = relation_;
@@ -371,6 +379,7 @@ TripleReader::Item TripleReader::TakeEdge(KgxEdgeParser::Outcome outcome, TextTr
     case KgxEdgeParser::kEdge:
       break;
   }
+  if (options_.edges.negated_as_false) CountDenied(edge_parser_->is_negated());
   *triple = {edge_parser_->subject(), edge_parser_->relation(), edge_parser_->object(), triple->weight};
   return kTriple;
 }

@@ -34,7 +34,7 @@ struct TextTriple {
 // How to read what the content of a file leaves open.
 struct TripleReaderOptions {
   TableOptions table;
-  EdgeOptions edges;  // negated_relations applies to a column "negated" of any table, too
+  EdgeOptions edges;  // its options of negated statements apply to a column "negated" of any table, too
 };
 
 // Reads a file of triples.
@@ -78,7 +78,8 @@ class TripleReader {
   bool may_be_header() const { return may_have_header_ && num_lines_ == 1; }
   // Place of the last item: "train.txt:17".
   std::string Place() const;
-  // Call after kEnd. Not OK if reading failed, or the number of lines differs from the count in the first one.
+  // Call after kEnd. Not OK if reading failed, the number of lines differs from the count in the first one, or,
+  // with negated_as_false, some statements are negated and others are not.
   const absl::Status& status() const { return status_; }
 
   // kTriples for all tables whose relations are a column; kKgxEdges for edges.tsv, too.
@@ -89,6 +90,8 @@ class TripleReader {
   const std::string& path() const { return lines_.path(); }
   // Fields of edges that qualify statements, but tell no relations apart: where first, by name.
   const std::map<std::string, Finding>& unused_qualifiers() const { return unused_qualifiers_; }
+  // The negated statements that were read as the triples that they deny.
+  const Finding& denied() const { return denied_; }
   // Returns a warning if a column that is not used holds 1 and -1 alone: sets for classification, such as those of WN11
   // and FB13, mark false statements so. "" if not. Call after kEnd.
   std::string DoubtOfSigns() const;
@@ -115,6 +118,7 @@ class TripleReader {
   bool TakeWeight(absl::string_view text, TextTriple* triple);
   Item TakeEdge(KgxEdgeParser::Outcome outcome, TextTriple* triple);
   Item TakeNames(absl::string_view line, TextTriple* triple);
+  void CountDenied(bool negated) { (negated ? denied_ : affirmed_).Add(Place(), negated ? "negated" : "not negated"); }
   void NoteSigns(absl::Span<const absl::string_view> fields);
   // Says how many fields there are, and what would help if the line is the first.
   std::string WrongFields(absl::string_view line, size_t num_fields) const;
@@ -139,6 +143,7 @@ class TripleReader {
   std::vector<SignColumn> sign_columns_;
   std::vector<int> qualifier_columns_;  // of a table of names
   std::map<std::string, Finding> unused_qualifiers_;
+  Finding denied_, affirmed_;  // with negated_as_false: statements of a format that can negate
   NTriple n_triple_;
   std::string relation_;   // a relation that stands in no line
   int64_t count_ = -1;     // count in the first line of counted ids
