@@ -33,6 +33,7 @@
 #include "tools/common/run/run_tool.h"
 #include "tools/tracin/graphs/kge_curvature.h"
 #include "tools/tracin/graphs/kge_data.h"
+#include "tools/tracin/graphs/kge_models.h"
 #include "tools/tracin/graphs/kge_question.h"
 #include "tools/tracin/graphs/kge_weights.h"
 #include "tools/tracin/inverse_sums.h"
@@ -397,23 +398,6 @@ absl::Status CheckModels(const CheckpointSet& checkpoint_set, const KgeShape& sh
   return absl::OkStatus();
 }
 
-// Rows that were found after training are no sums of steps, though the hashes of triples know their triples.
-absl::Status CheckNoNewEntities(const TracinFlags& flags, const CheckpointSet& checkpoint_set) {
-  if (!checkpoint_set.are_models()) return absl::OkStatus();
-  for (const std::string& path : checkpoint_set.paths) {
-    ASSIGN_OR_RETURN(const TensorFile look, LookIntoTensorFile(path));
-    const int64_t number = NumNewEntities(look.metadata);
-    if (number == 0) continue;
-    RETURN_IF_ERROR(WarnOrRefuse(
-        flags, absl::StrCat(path, ": ",
-                            number == 1 ? "the last entity was" : absl::StrCat("the last ", number, " entities were"),
-                            " folded in after training (evaluate --new_triples): no step was on ",
-                            number == 1 ? "its" : "their",
-                            " triples, whose scores do not say what training learned from them")));
-  }
-  return absl::OkStatus();
-}
-
 // Triples that a subset left out would be listed as if they had been learned. (Of structures train_frames.txt says
 // which counted.)
 absl::Status RefuseSubset(const CheckpointSet& checkpoint_set, const std::optional<TrainedKge>& model) {
@@ -489,6 +473,7 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags
   RETURN_IF_ERROR(CheckSameWeights(flags, *checkpoint_set, model, data));
   RETURN_IF_ERROR(RefuseSubset(*checkpoint_set, model));
   RETURN_IF_ERROR(CheckNoNewEntities(flags, *checkpoint_set));
+  RETURN_IF_ERROR(CheckTrainedLossIsKnown(flags, *checkpoint_set));
   const DType own = checkpoint_set->are_models() ? model->parameters.dtype() : checkpoint_set->checkpoints[0].dtype;
   auto domain = std::make_unique<KgeDomain>(flags, checkpoint_set, std::move(data), shape, reference);
   domain->set_precision(flags.gauss_newton && flags.precision == Precision::kAuto ? DType::kF64

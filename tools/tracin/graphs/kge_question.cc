@@ -123,6 +123,8 @@ absl::Status SetQuantity(const KnowledgeGraph& graph, KgeInfluenceOptions* optio
 
 }  // namespace
 
+bool AsksForTrainedLoss(const TracinFlags& flags) { return flags.gauss_newton || TakesTrained(flags); }
+
 absl::StatusOr<KgeInfluenceOptions> KgeQuestionFromFlags(const TracinFlags& flags, const KgeOptions& trained,
                                                          const KnowledgeGraph& graph) {
   KgeInfluenceOptions options;

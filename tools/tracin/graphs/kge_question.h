@@ -15,6 +15,9 @@
 
 namespace rutile {
 
+// True if --loss or the curvature of --precondition=gauss-newton is that of the run, whatever it is.
+bool AsksForTrainedLoss(const TracinFlags& flags);
+
 // Reads --loss, --test_quantity, --by_triple and --label_test_tails. trained: the options of the run; graph: names
 // of entities. INVALID_ARGUMENT naming flag, value and what would fit.
 absl::StatusOr<KgeInfluenceOptions> KgeQuestionFromFlags(const TracinFlags& flags, const KgeOptions& trained,

@@ -28,6 +28,20 @@ refuses 'of another run than dist.*: kge_model is complex, there it is distmult'
 refuses 'of another model' $data --learning_rate=1 run/best.safetensors dist/best.safetensors
 cp run/best.safetensors copy.safetensors
 refuses 'has the content of run/best.safetensors' $data --learning_rate=1 run/best.safetensors copy.safetensors
+# A model that was imported without the loss of its training.
+python3 - << 'PYTHON' || fail "metadata of an imported model"
+import json, struct
+data = open("run/best.safetensors", "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+header = json.loads(data[8:8 + size])
+header["__metadata__"]["imported_from"] = "PyKEEN"
+text = json.dumps(header).encode()
+text += b" " * (-(len(text) + 8) % 64)
+open("imported.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + data[8 + size:])
+PYTHON
+refuses 'imported.safetensors: .*PyKEEN.* loss is not known, and --loss=trained needs it' $data --learning_rate=1 \
+  --loss=trained imported.safetensors
+ok imported.tsv $data --learning_rate=1 imported.safetensors
 head -c 3000 run/checkpoints/last.safetensors > cut.safetensors
 refuses 'cut.safetensors' $data cut.safetensors
 printf 'Fe\tis_a\tmetal\nFe\tis_a\tnosuch\n' > bad.tsv
