@@ -113,8 +113,8 @@ def curves(work):
         triples = work / 'g.safetensors'
         run(['featurize', f'--output={triples}', *graph(work / 'graph', entities, max(2 * batch, 4000))])
         quiet = [flag for flag in QUIET if 'fraction' not in flag]
-        return least(['train', *quiet, f'--batch_size={batch}', f'--max_steps={steps}', '--limit_val_batches=1',
-                      f'--output_dir={work / "kg"}', triples], TRAIN) / steps
+        return least(['train', *quiet, '--kge_model=conve', f'--batch_size={batch}', f'--max_steps={steps}',
+                      '--limit_val_batches=1', f'--output_dir={work / "kg"}', triples], TRAIN) / steps
 
     def rank(entities):
         triples = work / 'g.safetensors'

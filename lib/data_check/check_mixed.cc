@@ -85,7 +85,7 @@ std::string UnitOfRatio(double ratio, absl::string_view* factor) {
     absl::string_view name, factor;
   };
   for (const Unit& unit : {Unit{27.2114, "Hartree", "27.2114"}, Unit{13.6057, "Rydberg", "13.6057"}}) {
-    if (std::abs(std::log(ratio / unit.in_ev)) > kFactorAccuracy) continue;
+    if (!(std::abs(std::log(ratio / unit.in_ev)) <= kFactorAccuracy)) continue;  // nan: the sides have other signs
     *factor = unit.factor;
     return std::string(unit.name);
   }
@@ -101,13 +101,13 @@ std::string FilesOf(absl::Span<const FrameFacts> frames, const Sides& sides, con
       (each == &side ? here : there) = true;
     }
   }
-  std::string found;
+  std::vector<std::string> found;
   for (const auto& [file, where] : files) {
     if (!where.first) continue;
-    if (where.second || !found.empty()) return "";
-    found = file;
+    if (where.second) return "";
+    found.push_back(file);
   }
-  return absl::StrCat(", all of them in ", found);
+  return found.size() == 1 && !found[0].empty() ? absl::StrCat(", all of them in ", found[0]) : "";
 }
 
 }  // namespace

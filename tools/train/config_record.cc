@@ -120,20 +120,20 @@ FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOption
 void RecordRun(const ToolRun& run, const FlagSettings& settings, TrainerOptions* options) {
   Json json;
   std::vector<std::pair<std::string, std::string>> given;
-  const bool is_many_body = settings.settings().at("potential").value == "many-body";
+  const bool has_default_epochs = options->config.count("default_epochs") > 0;
   for (const auto& [name, setting] : settings.settings()) {
-    const bool is_kind = name == "potential";
-    // On triples there is no potential, and no version of the flag says anything.
+    const bool is_kind = name == "potential" || name == "kge_model";
+    // On triples there is no potential, on structures no embedding, and no version of the flag says anything.
     if (is_kind && setting.value == kOpenPotential) continue;
     json["flags"][name] = {{"value", setting.value}, {"origin", setting.origin}};
     const bool is_open = is_kind && setting.given == kOpenPotential;
     if (setting.is_given && !is_open && !IsAboutTheDirectory(name)) given.emplace_back(name, setting.given);
     // A resumed run has the preset of its checkpoint, which a run that begins anew has to be told.
     if (name == "preset" && setting.origin == "run") given.emplace_back(name, setting.value);
-    // So does a run whose potential was chosen, as other flags or another version may choose another.
+    // So does a run whose kind was chosen, as other flags or another version may choose another.
     if (is_kind && (setting.origin == "run" || (setting.is_given && is_open))) given.emplace_back(name, setting.value);
-    // And so does the length of a many-body run.
-    if (name == "max_epochs" && !setting.is_given && is_many_body) given.emplace_back(name, setting.value);
+    // And so does the length of a run of a kind with epochs of its own.
+    if (name == "max_epochs" && !setting.is_given && has_default_epochs) given.emplace_back(name, setting.value);
   }
   const absl::StatusOr<std::string> text =
       FlagFileText(absl::StrCat(run.name, " ", kVersion,

@@ -43,11 +43,11 @@ absl::Status CheckMeasures(const AtomicData& data, const LossOptions& loss, cons
   ASSIGN_OR_RETURN(const RunPlan plan, MakeRunPlan(split, options));
   RETURN_IF_ERROR(CheckMonitored(data, loss, plan.validation, options.monitor));
   for (const std::string& warning : TermsWithoutLabels(data, loss, plan.train, "training")) PrintWarning(warning);
+  for (const std::string& warning : PartialLabels(data, loss, split.test, "test")) PrintWarning(warning);
   if (plan.validation.empty()) return absl::OkStatus();
   for (const std::string& warning : TermsWithoutLabels(data, loss, plan.validation, "validation"))
     PrintWarning(warning);
   for (const std::string& warning : PartialLabels(data, loss, plan.validation, "validation")) PrintWarning(warning);
-  for (const std::string& warning : PartialLabels(data, loss, split.test, "test")) PrintWarning(warning);
   return absl::OkStatus();
 }
 

@@ -287,7 +287,6 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   RETURN_IF_ERROR(CheckPlotFlags(options));
   ASSIGN_OR_RETURN(const std::string mapped, MapMemoryFromFlag());
   ASSIGN_OR_RETURN(const std::optional<InitialKge> initial, InitialKgeFromFlags(options));
-  ASSIGN_OR_RETURN(const std::optional<CheckpointSummary> resumed, CheckpointToResume());
   ASSIGN_OR_RETURN(KgeOptions model,
                    KgeOptionsFromFlags(initial.has_value() ? &initial->options() : nullptr, preset, resumed));
   std::vector<std::string> messages;

@@ -168,10 +168,10 @@ absl::Status LeaveOutUnlabeled(const AtomicData& data, const LossOptions& loss, 
   return absl::OkStatus();
 }
 
-// fewest_atoms: of the structures that count.
-bool AnyForces(const AtomicData& data, const std::vector<int64_t>& set, int64_t fewest_atoms = 1) {
+// There is no force on an atom alone, and structures of weight 0 teach nothing.
+bool AnyForces(const AtomicData& data, const std::vector<int64_t>& set) {
   return std::any_of(set.begin(), set.end(),
-                     [&](int64_t s) { return !data.force(s).empty() && data.num_atoms(s) >= fewest_atoms; });
+                     [&](int64_t s) { return !data.force(s).empty() && data.num_atoms(s) > 1 && data.weight(s) > 0; });
 }
 
 // True if a run that nobody told about forces can learn and validate them. A file of features is made to learn
@@ -181,13 +181,11 @@ bool HasForcesToLearn(const AtomicData& data, const Split& split) {
   return split.validation.empty() || AnyForces(data, split.validation);
 }
 
-// True if a many-body potential, which is chosen for structures with forces, would learn some. There is no force on an
-// atom alone.
+// True if a many-body potential, which is chosen for structures with forces, would learn some.
 bool LearnsForcesByDefault(const AtomicData& data, const Split& split, Preset preset, const LossOptions& loss) {
-  constexpr int64_t kFewestAtoms = 2;
-  if (!AnyForces(data, split.train, kFewestAtoms)) return false;
+  if (!AnyForces(data, split.train)) return false;
   if (loss.force_weight > 0 || loss.stress_weight > 0) return true;
-  return MayLearnForces(preset, loss) && (split.validation.empty() || AnyForces(data, split.validation, kFewestAtoms));
+  return MayLearnForces(preset, loss) && (split.validation.empty() || AnyForces(data, split.validation));
 }
 
 constexpr char kChoseManyBody[] =
@@ -195,8 +193,7 @@ constexpr char kChoseManyBody[] =
     "fast, and --preset=aenet one that aenet reads, too";
 constexpr char kForcesElsewhere[] =
     "learns a potential on Chebyshev features: some structures have forces, but they cannot be learned, as the "
-    "training "
-    "or the validation set has none; --potential=many-body learns the other kind without them, too";
+    "training or the validation set has none; --potential=many-body learns the other kind without them, too";
 constexpr char kValidatesOnCpu[] = "validation runs on the CPU";
 
 // Structures need --species, and the error suggests one order of many. What goes on from a model has that of the model.
@@ -279,7 +276,8 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   AtomicData data = *std::move(read);
   // The data were read before they were divided: what is learned from decides which potential learns it.
   ASSIGN_OR_RETURN(Split split, DivideAll(data, files, resumed, members[0], &options));
-  *chosen = choice == PotentialChoice::kManyBodyIfForces && !data.descriptor().is_chebyshev();
+  // Files of neighbors were made for the kind that they record.
+  *chosen = choice == PotentialChoice::kManyBodyIfForces && data.from_structures() && !data.descriptor().is_chebyshev();
   if (*chosen && !LearnsForcesByDefault(data, split, preset, task_options.loss)) {
     ASSIGN_OR_RETURN(const DescriptorOptions chebyshev, DescriptorOptionsFromFlags(DescriptorDefaultsOf(preset)));
     data = data.WithDescriptor(chebyshev);

@@ -159,7 +159,8 @@ TEST(CheckpointSeriesTest, LastIsLeftOutWhereItIsAnotherOne) {
 TEST(CheckpointSeriesTest, AGlobOfAllCheckpoints) {
   const absl::StatusOr<CheckpointSeries> series = OrderCheckpoints(
       {SummaryAt("r/epoch-1", 5), SummaryAt("r/epoch-2", 10), SummaryAt("r/last.safetensors", 12),
-       SummaryAt("r/step-10", 10), SummaryAt("r/step-12", 12), SummaryAt("r/step-7", 7), SummaryAt("r/top-1", 5)});
+       SummaryAt("r/step-10", 10), SummaryAt("r/step-12", 12), SummaryAt("r/step-7", 7), SummaryAt("r/top-1", 5)},
+      LossAndActivation);
   ASSERT_TRUE(series.ok()) << series.status();
   std::vector<std::string> paths;
   for (const CheckpointSummary& checkpoint : series->checkpoints) paths.push_back(checkpoint.path);

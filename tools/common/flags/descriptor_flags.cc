@@ -35,9 +35,9 @@ DEFINE_string(ang_cutoff, "5,3",
 DEFINE_string(potential, "auto",
               "auto, chebyshev or many-body. Networks see Chebyshev features of the neighborhood, as in aenet, or "
               "learned products of its moments, as in MACE: slower and more accurate (docs/which-potential.md). With "
-              "auto it is many-body where train reads structures of at most 10 elements, some with forces, on the CPU, "
-              "and no flag speaks of features, networks or energies alone; else, and in other tools, chebyshev. A run "
-              "that is resumed keeps its own.");
+              "auto it is many-body where train learns forces of structures of at most 10 elements, on the CPU, and no "
+              "flag speaks of features, networks or energies alone; else, and in other tools, chebyshev. A run that is "
+              "resumed keeps its own.");
 DEFINE_validator(potential,
                  [](const char*, const std::string& value) { return rutile::kPotentialNames.Parse(value).ok(); });
 DEFINE_double(

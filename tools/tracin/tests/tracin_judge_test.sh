@@ -109,8 +109,8 @@ cp -r run reflagged && echo '--batch_size=4' >> reflagged/flags.txt
 refuses 'judge/flags.txt.*the run now --batch_size=4' $tracin $data $again reflagged loss.safetensors
 cp -r run resumed
 succeeds $train $flags --max_epochs=5 --learning_rate=0.02 --resume --override=all --output_dir=resumed f.safetensors
-refuses 'resumed/flags.txt: the run was resumed with other settings or data (.*learning_rate is 0.02, was' $tracin $data \
-  --judge=no --plan_subsets=5 resumed loss.safetensors
+refuses 'resumed/flags.txt: the run was resumed with other settings or data (.*learning_rate is 0.02, was' \
+  $tracin $data --judge=no --plan_subsets=5 resumed loss.safetensors
 [ ! -e no ] || fail "a run that was resumed otherwise: $(ls no)"
 refuses 'run: is the directory of a run' $tracin $data --judge=run --plan_subsets=5 run loss.safetensors
 succeeds $tracin $data $again run loss.safetensors

@@ -153,12 +153,13 @@ absl::StatusOr<KgeOptions> KindFromFlags(const KgeOptions* initial, Preset prese
 }
 
 // Names the model that was chosen, where a flag does not go with it.
-absl::Status WithChosenModel(const absl::Status& status, const KgeOptions& kind, const KgeOptions* initial) {
+absl::Status WithChosenModel(const absl::Status& status, const KgeOptions& kind, const KgeOptions* initial,
+                             bool is_resumed) {
   if (status.ok() || !KgeModelIsOpen()) return status;
   const absl::string_view name = kKgeModelNames.Name(kind.model);
   std::string message = absl::StrReplaceAll(
       status.message(), {{absl::StrCat("--", kKgeModel, "=auto"), absl::StrCat("--", kKgeModel, "=", name)}});
-  if (initial == nullptr && kind.model != KgeModel::kConvE) {
+  if (initial == nullptr && !is_resumed && kind.model != KgeModel::kConvE) {
     absl::StrAppend(&message, " (no flag names a model, and ", name, " was chosen: --kge_model names another)");
   }
   return absl::InvalidArgumentError(message);
@@ -194,7 +195,7 @@ absl::StatusOr<KgeOptions> KgeOptionsFromFlags(const KgeOptions* initial, Preset
                                                const std::optional<CheckpointSummary>& resumed) {
   ASSIGN_OR_RETURN(const KgeOptions kind, KindFromFlags(initial, preset, resumed));
   absl::StatusOr<KgeOptions> options = OptionsOfKind(kind, initial, preset);
-  RETURN_IF_ERROR(WithChosenModel(options.status(), kind, initial));
+  RETURN_IF_ERROR(WithChosenModel(options.status(), kind, initial, resumed.has_value()));
   return options;
 }
 

@@ -49,8 +49,11 @@ is bare conve
 succeeds $train $short --kge_model=distmult --max_epochs=1 --output_dir=run t.safetensors
 succeeds $train $short --max_epochs=2 --resume --output_dir=run t.safetensors
 is run distmult
+expect_line '^--kge_model=distmult' run/flags.txt
 succeeds $train $short --kge_model=auto --max_epochs=3 --resume=auto --output_dir=run t.safetensors
 is run distmult
+expect_line '^--kge_model=distmult' run/flags.txt
+expect_no_line '^--kge_model=auto' run/flags.txt
 refuses 'kge_model' $train $short --kge_model=complex --max_epochs=4 --resume --output_dir=run t.safetensors
 conve=c--embedding_height=4
 succeeds $train $short --embedding_width=5 --embedding_height=4 --max_steps=2 --resume --output_dir=$conve t.safetensors
@@ -70,6 +73,7 @@ is two/member-01 distmult
 succeeds $train $short --max_epochs=3 --output_dir=few t.safetensors
 succeeds $train $short --resume --output_dir=few t.safetensors
 expect_line 'max_epochs=3 after 3 epochs' log
+expect_line '^--max_epochs=3' few/flags.txt
 
 # A flag of another model names the choice.
 refuses 'distance_norm.*(no flag names a model, and complex was chosen: --kge_model' \

@@ -42,6 +42,13 @@ same anew $moments --cache_neighbors=false "$tio2"
 run threads $moments --max_epochs=3 --threads=2 "$tio2"
 equal ref/last.safetensors threads/last.safetensors
 
+# Neighbors of the kind, without a force: the file says which potential learns them.
+awk '/Properties/ { sub(/:forces:R:3/, ""); print; next } NF > 4 { print $1, $2, $3, $4; next } { print }' "$tio2" \
+  > energies.extxyz
+$cache $moments --output=e.safetensors energies.extxyz 2> log || fail "cache-neighbors: $(cat log)"
+run energies --max_epochs=1 e.safetensors
+expect_line 'many-body' energies/config.json
+
 # Stopped after an epoch, and gone on.
 run part $moments --max_epochs=1 "$tio2"
 run part $moments --max_epochs=3 --resume "$tio2"
