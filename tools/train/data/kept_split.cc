@@ -44,6 +44,12 @@ bool WentOn(const std::string& directory, const TrainerOptions& options) {
   return changes.ok() && WentOnWithOtherData(*changes);
 }
 
+// True if the caller may take structure s out of its set, so that no list names it: as an isolated atom, or for want of
+// a weight or of labels.
+bool MayBeLeftOut(const AtomicData& data, int64_t s) {
+  return data.num_atoms(s) == 1 || data.weight(s) == 0 || !data.has_energy(s);
+}
+
 // Returns the run of "run/checkpoints/last.safetensors".
 std::string RunOf(const std::string& checkpoint) {
   std::string directory = checkpoint;
@@ -86,6 +92,7 @@ absl::StatusOr<std::optional<Split>> KeptSplit(const std::string& directory, con
     }
   }
   Split kept;
+  std::vector<int64_t> unlisted;
   std::array<std::vector<int64_t>*, 3> sets = {&kept.train, &kept.validation, &kept.test};
   for (int64_t s = 0; s < data.num_structures(); ++s) {
     const std::string hash = data.HashOfNumber(data.number(s));
@@ -93,16 +100,26 @@ absl::StatusOr<std::optional<Split>> KeptSplit(const std::string& directory, con
     const auto found = set_of_hash.find(hash);
     if (both != set_of_both.end()) {
       sets[both->second]->push_back(s);
+    } else if (!may_be_other && MayBeLeftOut(data, s)) {
+      unlisted.push_back(s);
     } else if (found != set_of_hash.end()) {
       sets[found->second]->push_back(s);
     }
   }
-  const size_t known = kept.train.size() + kept.validation.size() + kept.test.size();
+  const int64_t known = static_cast<int64_t>(kept.train.size() + kept.validation.size() + kept.test.size());
+  const int64_t others = data.num_structures() - known;
+  const std::string stay =
+      absl::StrCat(known, " structures are known to ", run, " and stay in their sets: ", kept.train.size(), " train, ",
+                   kept.validation.size(), " validate, ", kept.test.size(), " test; ", others);
+  if (may_be_other) {
+    PrintMessage(absl::StrCat(stay, " others are drawn for the sets"));
+    return kept;
+  }
   // Where the data may not be others, either nothing is left to be drawn, or the trainer refuses them.
-  if (!may_be_other && static_cast<int64_t>(known) != data.num_structures()) return std::nullopt;
-  PrintMessage(absl::StrCat(known, " structures are known to ", run, " and stay in their sets: ", kept.train.size(),
-                            " train, ", kept.validation.size(), " validate, ", kept.test.size(), " test; ",
-                            data.num_structures() - static_cast<int64_t>(known), " others are drawn for the sets"));
+  if (static_cast<int64_t>(unlisted.size()) != others) return std::nullopt;
+  PrintMessage(absl::StrCat(stay, " others are in none"));
+  // The caller takes them out of the training set again, which is where it looks for structures of weight 0.
+  kept.train.insert(kept.train.end(), unlisted.begin(), unlisted.end());
   return kept;
 }
 

@@ -38,7 +38,26 @@ refuses 'other examples or another split; .*override=data' $train $flags --max_e
 frames 40 71 > more.extxyz
 cat more.extxyz first.extxyz > most.extxyz
 refuses 'other examples or another split; .*override=data' $train $flags --max_epochs=7 --resume most.extxyz
-rm -rf run && cp -r before run
+rm -rf run && cp -r before run && mv before saved
+# Structures that are in no set, as isolated atoms and those without energy or weight, are no other data.
+printf '1\nProperties=species:S:1:pos:R:3 energy=%s config_type=IsolatedAtom pbc="F F F"\n%s 0 0 0\n' -1604.6 Ti -432.5 O \
+  > none.extxyz
+printf '2\nProperties=species:S:1:pos:R:3 %s pbc="F F F"\nTi 0 0 0\nO 0 0 %s\n' note=bare 1.6 \
+  'energy=-2040 config_type=dull' 1.7 >> none.extxyz
+cat none.extxyz first.extxyz > start.extxyz
+cat none.extxyz both.extxyz > beside.extxyz
+beside="${flags/=run/=beside} --config_weights=dull=0"
+succeeds $train $beside --max_epochs=2 --validation_fraction=0.2 start.extxyz
+succeeds $train $beside --max_epochs=3 --validation_fraction=0.2 --resume --override=data beside.extxyz
+cp -r beside before
+succeeds $train $beside --max_epochs=4 --validation_fraction=0.2 --resume beside.extxyz
+expect_line '7[0-9] structures are known to beside and stay in their sets: .*; [1-4] others are in none' log
+for set in train validation test; do cmp before/${set}_frames.txt beside/${set}_frames.txt || fail "another $set"; done
+(cat beside.extxyz && printf '1\nProperties=species:S:1:pos:R:3 energy=-431 config_type=IsolatedAtom\nO 0 0 0\n') > \
+  longer.extxyz
+refuses 'other examples or another split; .*override=data' $train $beside --max_epochs=5 --validation_fraction=0.2 \
+  --resume longer.extxyz
+rm -rf before && mv saved before
 # The checkpoint of another run brings its sets; with flags that name the sets they count instead.
 succeeds $train ${flags/=run/=other} --max_epochs=6 --resume=before/checkpoints/last.safetensors --override=data \
   both.extxyz
