@@ -1,5 +1,8 @@
 #include "lib/evaluation/prediction_xyz.h"
 
+#include <algorithm>
+#include <iterator>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +11,12 @@
 #include "lib/structure/extxyz/extxyz_writer.h"
 
 namespace rutile {
+namespace {
+
+// What evaluate says of a frame and its model. In a file that is evaluated again it is said of another model.
+constexpr absl::string_view kModelKeys[] = {"energy_spread", "energy_std", "select_rank", "select_score"};
+
+}  // namespace
 
 bool AppendPredictionXyz(const Structure& structure, const StructurePrediction& prediction,
                          absl::Span<const uint8_t> outside, int64_t number, std::string* out) {
@@ -49,7 +58,14 @@ bool AppendPredictionXyz(const Structure& structure, const StructurePrediction& 
   if (!structure.force.empty()) labels.columns.push_back({"REF_forces", 'R', 3, structure.force});
 
   labels.texts = {{"structure_number", absl::StrCat(number)}, {"structure_name", structure.name}};
-  AppendExtxyz(structure, labels, out);
+  const auto is_old = [&](absl::string_view key) { return structure.info.count(std::string(key)) > 0; };
+  if (std::none_of(std::begin(kModelKeys), std::end(kModelKeys), is_old)) {
+    AppendExtxyz(structure, labels, out);
+    return finite;
+  }
+  Structure fresh = structure;
+  for (const absl::string_view key : kModelKeys) fresh.info.erase(std::string(key));
+  AppendExtxyz(fresh, labels, out);
   return finite;
 }
 

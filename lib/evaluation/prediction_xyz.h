@@ -12,7 +12,8 @@
 
 namespace rutile {
 
-// Appends one frame: the structure with its cell, pbc and info, and
+// Appends one frame: the structure with its cell, pbc and info, but for what an earlier
+// evaluate said of its model (energy_spread, energy_std, select_rank, select_score), and
 //   energy, stress, columns forces, energies       what was predicted: eV, eV/Angstrom^3, eV/Angstrom, eV of each atom
 //   energy_spread, column forces_spread            of a committee: eV, eV/Angstrom
 //   energy_std, columns energies_std, forces_std   standard deviations: eV, eV of each atom, eV/Angstrom

@@ -115,6 +115,25 @@ TEST(PredictionXyzTest, ReferencesAreReadBeforePredictions) {
   EXPECT_EQ(again.find("energy_spread"), again.rfind("energy_spread"));
 }
 
+TEST(PredictionXyzTest, NothingIsLeftOfAnotherModel) {
+  Structure s = Dimer();
+  s.info = {{"config_type", "rutile"},
+            {"energy_spread", "0.5"},
+            {"energy_std", "0.25"},
+            {"select_rank", "3"},
+            {"select_score", "7"}};
+  std::string text;
+  EXPECT_TRUE(AppendPredictionXyz(s, OfDimer(), {}, 0, &text));
+  EXPECT_THAT(text, AllOf(HasSubstr(" config_type=rutile "), Not(HasSubstr("energy_spread")),
+                          Not(HasSubstr("energy_std")), Not(HasSubstr("select_"))));
+  StructurePrediction p = OfDimer();
+  p.energy_std = 0.125;
+  text.clear();
+  EXPECT_TRUE(AppendPredictionXyz(s, p, {}, 0, &text));
+  EXPECT_THAT(text, AllOf(HasSubstr(" energy_std=0.125 "), Not(HasSubstr("energy_spread"))));
+  EXPECT_EQ(text.find("energy_std"), text.rfind("energy_std"));
+}
+
 TEST(PredictionXyzTest, WhatIsNotFiniteIsLeftOut) {
   Structure s = Dimer();
   s.energy = -1;

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/decimal.h"
@@ -246,6 +245,9 @@ absl::Status Selection::Write(absl::Span<const std::string> inputs,
   again.on_prediction = [&](const PredictedStructure& p) {
     const int64_t k = place.at(p.number);
     Structure structure = p.structure;
+    // Uncertainties of an earlier evaluate are of another model.
+    structure.info.erase("energy_spread");
+    structure.info.erase("energy_std");
     structure.info["select_rank"] = absl::StrCat(k + 1);
     structure.info["select_score"] = ShortestDecimal(choices[k].score);
     structure.info["structure_number"] = absl::StrCat(p.number);

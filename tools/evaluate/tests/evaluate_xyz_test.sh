@@ -83,6 +83,15 @@ expect_line 'outside:I:1 energy=.* energy_spread=[0-9.e-]* pbc="F F F" comment="
 succeeds $evaluate --forces=false --output_xyz=energies.extxyz $model s.extxyz
 expect_line 'Properties=species:S:1:pos:R:3:energies:R:1:outside:I:1:REF_forces:R:3 energy=' energies.extxyz
 
+# Nothing that another model, or another choice, said of a frame stays beside new energies.
+sed 's/ energy_spread=/ select_rank=1 select_score=2 energy_std=0.5&/' both1.extxyz > stale.extxyz
+expect_line ' select_rank=1 select_score=2 energy_std=0.5 energy_spread=' stale.extxyz
+succeeds $evaluate --output_xyz=fresh.extxyz $model stale.extxyz
+expect_no_line 'energy_spread\|energy_std\|select_' fresh.extxyz
+succeeds $evaluate --select=2 --select_by=spread --select_output=chosen.extxyz $committee stale.extxyz
+expect_line ' select_rank=2 ' chosen.extxyz
+expect_no_line 'energy_spread\|energy_std\|select_rank=1 select_score=2 ' chosen.extxyz
+
 # ASE gives the predictions by its calculator, and the rest as information and arrays.
 if /usr/bin/python3 -c 'import ase' 2> /dev/null; then
   /usr/bin/python3 - << 'PYTHON' || fail "ASE reads other numbers"
