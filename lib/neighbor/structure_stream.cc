@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/interrupt.h"
@@ -38,6 +39,13 @@ double ReferencedEnergyPerAtom(const Structure& structure, const std::map<uint8_
   return energy / structure.size();
 }
 
+// True for an atom whose energy is an atomic energy, which others are compared with, so that no limit applies to it.
+bool IsIsolatedAtom(const Structure& structure) {
+  const auto config = structure.info.find(kConfigType);
+  return structure.size() == 1 && config != structure.info.end() &&
+         absl::EqualsIgnoreCase(config->second, "IsolatedAtom");
+}
+
 // Reads the inputs one after another, and leaves out structures of other shards and those that the filters exclude.
 class ChunkReader {
  public:
@@ -60,6 +68,7 @@ class ChunkReader {
 
   int64_t number() const { return number_; }
   int64_t filtered() const { return filtered_; }
+  int64_t references() const { return references_; }
   std::string DescribeFilter() const { return filter_.Describe(); }
 
  private:
@@ -81,7 +90,9 @@ class ChunkReader {
       if (next.structure.energy.has_value()) {
         energy = ReferencedEnergyPerAtom(next.structure, options_.atomic_energies);
       }
-      if (filter_.LeavesOut(energy, next.structure.force)) {
+      const bool is_reference = IsIsolatedAtom(next.structure);
+      references_ += is_reference;
+      if (!is_reference && filter_.LeavesOut(energy, next.structure.force)) {
         ++filtered_;
         continue;
       }
@@ -179,6 +190,7 @@ class ChunkReader {
   int64_t next_index_ = 0;
   int64_t number_ = 0;  // number of the next structure, counted over all inputs
   int64_t filtered_ = 0;
+  int64_t references_ = 0;  // number of isolated atoms, which are not filtered
 };
 
 class Pipeline {
@@ -248,8 +260,10 @@ absl::StatusOr<StructureStreamStats> StreamStructures(absl::Span<const std::stri
         return absl::OkStatus();
       }));
   stats.filtered = reader.filtered();
-  if (stats.structures == 0) {
-    std::string text = absl::StrCat("no structure is left: ", reader.number(), " were read");
+  const bool only_references = options.num_shards == 1 && stats.filtered > 0 && stats.structures == reader.references();
+  if (stats.structures == 0 || only_references) {
+    std::string text = absl::StrCat("no structure is left", stats.structures > 0 ? " but isolated atoms" : "", ": ",
+                                    reader.number(), " were read");
     if (stats.filtered > 0) {
       absl::StrAppend(&text, ", ", stats.filtered, " of them left out by ", reader.DescribeFilter());
     }

@@ -27,8 +27,8 @@ struct StructureStreamOptions {
   std::string config_key = "config_type";     // frame key that names its group, for splits and per-group errors
   std::string weight_key;                     // frame key with its training weight; "": no weights
   std::map<uint8_t, double> atomic_energies;  // eV
-  // Structures above these limits are left out: energy per atom (eV, less the atomic energies), and largest force
-  // component (eV/Angstrom).
+  // Structures above these limits are left out, but for single atoms of config type IsolatedAtom: energy per atom (eV,
+  // less the atomic energies), and largest force component (eV/Angstrom).
   double max_energy = std::numeric_limits<double>::infinity();
   double max_forces = std::numeric_limits<double>::infinity();
   // Keeps every num_shards-th structure, starting with number `shard` (counted from 1). The union of all shards is the

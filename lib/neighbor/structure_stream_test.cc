@@ -112,6 +112,25 @@ TEST(StructureStreamTest, ShardsFiltersAndGroups) {
               HasSubstr("no structure is left: 1 were read, 1 of them left out"));
 }
 
+TEST(StructureStreamTest, FiltersLeaveIsolatedAtoms) {
+  const std::string path = Temp("references.xyz");
+  ASSERT_TRUE(WriteFileAtomically(path,
+                                  "1\nenergy=9 config_type=IsolatedAtom\nO 0 0 0\n1\nenergy=9\nO 0 0 0\n"
+                                  "1\nenergy=-9\nO 0 0 0\n")
+                  .ok());
+  StructureStreamOptions options;
+  options.max_energy = 0;
+  Recorder kept;
+  const absl::StatusOr<StructureStreamStats> stats = StreamStructures({path}, options, 3, &kept);
+  ASSERT_TRUE(stats.ok()) << stats.status();
+  EXPECT_THAT(kept.seen, ElementsAre("0:1", "2:1"));
+  EXPECT_EQ(stats->filtered, 1);
+  options.max_energy = -10;
+  Recorder none;
+  EXPECT_THAT(StreamStructures({path}, options, 3, &none).status().message(),
+              HasSubstr("no structure is left but isolated atoms: 3 were read, 2 of them left out"));
+}
+
 TEST(StructureStreamTest, TheFirstErrorCounts) {
   const std::string path = WriteStructures("fails.xyz", 30);
   ASSERT_TRUE(WriteFileAtomically(Temp("broken.xyz"), "3\n\nO 0 0 0\n").ok());

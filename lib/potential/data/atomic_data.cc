@@ -3,12 +3,12 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
@@ -42,12 +42,12 @@ struct Entry {
     return column.subspan(index * width, width);
   }
   const std::string& config_type() const { return block->config_types[block->config[index]]; }
+  // True for an atom whose energy is an atomic energy, which others are compared with: no limit applies to it.
+  bool is_isolated_atom() const { return atoms == 1 && absl::EqualsIgnoreCase(config_type(), "IsolatedAtom"); }
   absl::Span<const double> Atoms3(absl::Span<const double> column) const {
     return column.subspan(3 * first_atom, 3 * atoms);
   }
 };
-
-// ---- entries
 
 std::vector<Entry> EntriesOf(const std::vector<Block>& blocks, double triplet_cutoff) {
   std::vector<Entry> entries;
@@ -284,7 +284,8 @@ absl::StatusOr<AtomicData> AtomicData::Read(absl::Span<const std::string> inputs
   LabelFilter filter(options.max_energy, options.max_forces, !atomic_energies.empty());
   std::vector<Entry> kept;
   for (const Entry& entry : impl->entries) {
-    (filter.LeavesOut(EnergyPerAtom(entry, by_species), ForceOf(entry)) ? impl->filtered : kept).push_back(entry);
+    const bool out = !entry.is_isolated_atom() && filter.LeavesOut(EnergyPerAtom(entry, by_species), ForceOf(entry));
+    (out ? impl->filtered : kept).push_back(entry);
   }
   std::swap(impl->entries, kept);
   impl->filters = filter.Describe();

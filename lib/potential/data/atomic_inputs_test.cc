@@ -74,5 +74,24 @@ TEST(AtomicInputsTest, GlobsThatNothingFits) {
   EXPECT_THAT(*AtomicData::Read(files, options)->Matches("origin", "h*"), ElementsAre(true, false));
 }
 
+// What gives the atomic energies is not judged by energies from which none are subtracted.
+TEST(AtomicInputsTest, FiltersLeaveIsolatedAtoms) {
+  AtomicDataOptions options;
+  options.default_descriptor = Chebyshev();
+  const std::string path =
+      Write("references.extxyz",
+            "1\nProperties=species:S:1:pos:R:3 energy=-1 config_type=isolatedatom\nTi 0 0 0\n"
+            "2\nProperties=species:S:1:pos:R:3 energy=-20\nTi 0 0 0\nTi 0 0 2\n"
+            "1\nProperties=species:S:1:pos:R:3 energy=-2 config_type=other\nTi 0 0 0\n"
+            "2\nProperties=species:S:1:pos:R:3 energy=-4 config_type=IsolatedAtom\nTi 0 0 0\nTi 0 0 2\n");
+  options.max_energy = -5;
+  const auto data = AtomicData::Read({path}, options);
+  ASSERT_TRUE(data.ok()) << data.status();
+  ASSERT_EQ(data->num_structures(), 2);
+  EXPECT_EQ(data->number(0), 0);
+  EXPECT_EQ(data->number(1), 1);
+  EXPECT_EQ(data->num_filtered(), 2);
+}
+
 }  // namespace
 }  // namespace rutile

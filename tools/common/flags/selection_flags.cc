@@ -15,7 +15,7 @@ DEFINE_string(weight_key, "",
               "features and neighbors record these weights, which then count without the flag.");
 DEFINE_double(max_energy, std::numeric_limits<double>::infinity(),
               "Leave out structures above this energy, in eV per atom. Atomic energies, where they are given, are "
-              "subtracted first.");
+              "subtracted first. Atoms of config type IsolatedAtom stay: they give atomic energies.");
 DEFINE_validator(max_energy, [](const char*, double value) { return !std::isnan(value); });
 DEFINE_double(max_forces, std::numeric_limits<double>::infinity(),
               "Leave out structures with a larger force component, in eV/Angstrom. The limit must be 0 or more.");

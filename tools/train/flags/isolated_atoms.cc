@@ -117,6 +117,10 @@ absl::StatusOr<IsolatedAtoms> IsolatedAtomsFromFlags(const AtomicData& data, con
     count += found;
     larger = larger || data.num_atoms(s) > 1;
   }
+  if (count > 0 && !larger && data.num_filtered() > 0) {
+    return absl::InvalidArgumentError(absl::StrCat("no structure is left but isolated atoms: ", data.num_filtered(),
+                                                   " others are left out by ", data.filters()));
+  }
   if (count == 0 || !larger) {
     if (!FlagGiven("isolated_atoms")) return IsolatedAtoms();
     return absl::InvalidArgumentError(

@@ -22,7 +22,8 @@ struct IsolatedAtoms {
 // no neighbor within the cutoff, but only beside structures of more atoms. With "auto" it sets `atomic_energies`, eV by
 // element, to the isolated atoms' where these have all elements of the descriptor and neither it nor the data holds
 // others. held_out: [structures], or empty; true for those whose energies nothing may be learned from, these included.
-// Prints what it did. INVALID_ARGUMENT: the flag is given, but no structure is an isolated atom.
+// Prints what it did. INVALID_ARGUMENT: the flag is given, but no structure is an isolated atom; or filters left
+// nothing but isolated atoms.
 absl::StatusOr<IsolatedAtoms> IsolatedAtomsFromFlags(const AtomicData& data, const std::vector<bool>& held_out,
                                                      std::map<uint8_t, double>* atomic_energies);
 

@@ -46,6 +46,14 @@ succeeds $featurize $descriptor --output=f.safetensors atoms.xyz
 succeeds $train $all --output_dir=features f.safetensors
 expect_line 'isolated atoms and are left out and give the atomic energies: Ti -100 eV, O -20 eV' log
 
+# Filters look at the other structures: -100 and -20 eV per atom are references. Of the molecules TiO2 has -47.
+(atom Ti -100 IsolatedAtom && atom O -20 IsolatedAtom && cat plain.xyz) > named.xyz
+succeeds $train $descriptor $all --max_energy=-50 --output_dir=filtered named.xyz
+expect_line '[67] of 22 structures are left out by --max_energy=-50' log
+expect_line 'isolated atoms and are left out and give the atomic energies: Ti -100 eV, O -20 eV' log
+refuses "no structure is left but isolated atoms: 20 others are left out by --max_energy" \
+  $train $descriptor $all --max_energy=-200 --output_dir=h named.xyz
+
 # They are drawn for no set.
 succeeds $train $descriptor $short --validation_fraction=0.3 --test_fraction=0.3 --output_dir=sets atoms.xyz
 cat sets/train_frames.txt sets/validation_frames.txt sets/test_frames.txt > frames
