@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/decimal.h"

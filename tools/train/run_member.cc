@@ -181,8 +181,11 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
   const bool plotted = plot.Finish(result->best_epoch, result->best_step);
   PrintOutcome(directory, options, *result, run.task->loss_unit(), run.cost_unit, cost_per_s, plotted);
   if (result->averaged > 0) {
-    PrintMessage(absl::StrFormat("mean of the best %d: validation loss %.6g%s", result->averaged, result->average_loss,
-                                 keeps_files ? " -> " + directory.average() : ""));
+    PrintMessage(absl::StrCat("mean of the best ", result->averaged,
+                              split.validation.empty()
+                                  ? " by their training loss, as there is no validation set"
+                                  : absl::StrFormat(": validation loss %.6g", result->average_loss),
+                              keeps_files ? " -> " + directory.average() : ""));
   }
   ASSIGN_OR_RETURN(const Split used, LearnedSplit(split, options));
   RETURN_IF_ERROR(PrintErrors(*run.task, used, result->best_parameters, run.example_unit, run.count_columns,

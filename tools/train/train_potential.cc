@@ -69,6 +69,17 @@ absl::StatusOr<std::vector<int64_t>> ReadListed(const std::string& path, const A
   return std::move(found.places);
 }
 
+// A key of groups that no frame has would leave every structure without a group, without a word.
+absl::Status CheckConfigKey(const AtomicData& data) {
+  if (!data.from_structures() || data.config_key() == kDefaultConfigKey) return absl::OkStatus();
+  for (int64_t s = 0; s < data.num_structures(); ++s) {
+    if (!data.config_type(s).empty()) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("--config_key=", data.config_key(), ": none of ",
+                                                 data.num_structures(),
+                                                 " structures has that key; name the key of their groups"));
+}
+
 // SplitExamples would name places in the data, which filters shift.
 absl::Status CheckListsApart(const AtomicData& data, const SplitOptions& options) {
   if (!options.validation_examples.has_value() || !options.test_examples.has_value()) return absl::OkStatus();
@@ -105,10 +116,9 @@ bool DrawsBesideNamed(const SplitOptions& options) {
          (names_validation && !names_test && options.test_fraction > 0);
 }
 
-// Divides all structures, those that are then left out, too.
-absl::StatusOr<Split> DivideAll(const AtomicData& data, const SplitFiles& files,
-                                const std::optional<CheckpointSummary>& resumed, const Member& member,
-                                TrainerOptions* trainer) {
+absl::StatusOr<SplitOptions> ReadSplitOptions(const AtomicData& data, const SplitFiles& files,
+                                              const std::optional<CheckpointSummary>& resumed,
+                                              TrainerOptions* trainer) {
   const SplitLookup lookup = {data.num_structures(),
                               [&](absl::string_view key, absl::string_view glob) { return data.Matches(key, glob); },
                               [&](const std::string& path) { return ReadListed(path, data); },
@@ -117,7 +127,26 @@ absl::StatusOr<Split> DivideAll(const AtomicData& data, const SplitFiles& files,
   ASSIGN_OR_RETURN(const SplitOptions options, SplitOptionsFromFlags(files, lookup, is_earlier));
   if (!is_earlier && (resumed.has_value() || DrawsBesideNamed(options))) trainer->config[kSharesOf] = kUnnamed;
   RETURN_IF_ERROR(CheckListsApart(data, options));
-  return DrawSplit(data, files, options, *trainer, member);
+  return options;
+}
+
+// Returns [structures] true for those of files, lists and keys of the validation and test set; empty without any.
+std::vector<bool> HeldOut(const AtomicData& data, const SplitFiles& files, const SplitOptions& options) {
+  std::vector<bool> held_out = HeldOut(data, files);
+  const auto add = [&](int64_t s) {
+    held_out.resize(data.num_structures(), false);
+    held_out[s] = true;
+  };
+  for (const auto* examples : {&options.validation_examples, &options.test_examples}) {
+    if (!examples->has_value()) continue;
+    for (const int64_t s : **examples) add(s);
+  }
+  for (const std::vector<bool>* mask : {&options.validation_mask, &options.test_mask}) {
+    for (size_t s = 0; s < mask->size(); ++s) {
+      if ((*mask)[s]) add(static_cast<int64_t>(s));
+    }
+  }
+  return held_out;
 }
 
 absl::Status LeaveOutIsolatedAndWeightless(const AtomicData& data, const IsolatedAtoms& isolated, Split* split) {
@@ -275,7 +304,9 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   RETURN_IF_ERROR(WithKnownSpecies(read.status(), model, resumed));
   AtomicData data = *std::move(read);
   // The data were read before they were divided: what is learned from decides which potential learns it.
-  ASSIGN_OR_RETURN(Split split, DivideAll(data, files, resumed, members[0], &options));
+  ASSIGN_OR_RETURN(const SplitOptions split_options, ReadSplitOptions(data, files, resumed, &options));
+  // All structures are divided, those that are then left out, too.
+  ASSIGN_OR_RETURN(Split split, DrawSplit(data, files, split_options, options, members[0]));
   // Files of neighbors were made for the kind that they record.
   *chosen = choice == PotentialChoice::kManyBodyIfForces && data.from_structures() && !data.descriptor().is_chebyshev();
   if (*chosen && !LearnsForcesByDefault(data, split, preset, task_options.loss)) {
@@ -301,8 +332,9 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   }
   const bool data64 = data.has_features() && data.feature_dtype() == DType::kF64;
   ASSIGN_OR_RETURN(task_options.precision, PrecisionFromFlags(data64, factors, options));
+  RETURN_IF_ERROR(CheckConfigKey(data));
   ASSIGN_OR_RETURN(const IsolatedAtoms isolated,
-                   IsolatedAtomsFromFlags(data, HeldOut(data, files), &task_options.atomic_energies));
+                   IsolatedAtomsFromFlags(data, HeldOut(data, files, split_options), &task_options.atomic_energies));
   RETURN_IF_ERROR(LeaveOutIsolatedAndWeightless(data, isolated, &split));
   if (HasForcesToLearn(data, split) && LearnForces(preset, &task_options.loss)) {
     messages.push_back(absl::StrCat("forces are learned, too: --force_weight=", task_options.loss.force_weight,

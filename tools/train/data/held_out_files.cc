@@ -1,10 +1,18 @@
 #include "tools/train/data/held_out_files.h"
 
+#include <gflags/gflags.h>
+
 #include <set>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+
+DECLARE_string(validation_frames);
+DECLARE_string(validation_key);
+DECLARE_string(test_frames);
+DECLARE_string(test_key);
 
 namespace rutile {
 
@@ -32,14 +40,18 @@ std::vector<bool> HeldOut(const AtomicData& data, const SplitFiles& files) {
 absl::Status CheckHeldOut(const SplitFiles& files, const Split& split) {
   struct Set {
     const char* flag;
-    const std::vector<std::string>& files;
+    const std::string value;
     const std::vector<int64_t>& examples;
   };
   for (const Set& set :
-       {Set{"validation_data", files.validation, split.validation}, Set{"test_data", files.test, split.test}}) {
-    if (set.files.empty() || !set.examples.empty()) continue;
-    return absl::InvalidArgumentError(absl::StrCat("--", set.flag, "=", absl::StrJoin(set.files, ","),
-                                                   ": no structure in it can be compared with: expected some that have "
+       {Set{"validation_data", absl::StrJoin(files.validation, ","), split.validation},
+        Set{"validation_frames", FLAGS_validation_frames, split.validation},
+        Set{"validation_key", FLAGS_validation_key, split.validation},
+        Set{"test_data", absl::StrJoin(files.test, ","), split.test}, Set{"test_frames", FLAGS_test_frames, split.test},
+        Set{"test_key", FLAGS_test_key, split.test}}) {
+    if (set.value.empty() || !set.examples.empty()) continue;
+    return absl::InvalidArgumentError(absl::StrCat("--", set.flag, "=", set.value,
+                                                   ": no structure of it can be compared with: expected some that have "
                                                    "labels and are no isolated atoms"));
   }
   return absl::OkStatus();

@@ -21,7 +21,7 @@ absl::StatusOr<std::vector<int64_t>> PlacesOfFiles(const AtomicData& data, absl:
 // Returns [structures] true for those of either set's files; empty without files.
 std::vector<bool> HeldOut(const AtomicData& data, const SplitFiles& files);
 
-// INVALID_ARGUMENT naming a set of files of which nothing is left to compare with.
+// INVALID_ARGUMENT naming the flag that chose files, a list or a key of which nothing is left to compare with.
 absl::Status CheckHeldOut(const SplitFiles& files, const Split& split);
 
 }  // namespace rutile

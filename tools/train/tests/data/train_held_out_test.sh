@@ -158,7 +158,7 @@ seq 30 31 > overlap.txt
 refuses 'structure 30 (valid.extxyz#0) is in the sets that flags name for validation and for test' \
   $train $model $flags --validation_data=valid.extxyz --test_frames=overlap.txt --output_dir=h train.extxyz
 refuses 'split_seed has no effect' $train $model $flags $own --split_seed=3 --output_dir=h train.extxyz
-refuses 'no structure in it can be compared with' \
+refuses 'no structure of it can be compared with' \
   $train $model $flags --validation_data=<(atom -2 Ti) --output_dir=h train.extxyz
 [ ! -e h ] || fail "a run that was refused left something: $(ls -R h)"
 finish

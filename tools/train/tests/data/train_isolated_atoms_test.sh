@@ -54,6 +54,22 @@ expect_line 'isolated atoms and are left out and give the atomic energies: Ti -1
 refuses "no structure is left but isolated atoms: 20 others are left out by --max_energy" \
   $train $descriptor $all --max_energy=-200 --output_dir=h named.xyz
 
+# A set that a flag names, but that holds isolated atoms alone, judges nothing. Beside others they give no energies.
+refuses '--validation_key=config_type:Isolated\*: no structure of it can be compared with: .* no isolated atoms' \
+  $train $descriptor $short --validation_key='config_type:Isolated*' --output_dir=h atoms.xyz
+echo 1 > atom.txt
+refuses '--test_frames=atom.txt: no structure of it can be compared with' \
+  $train $descriptor $all --test_frames=atom.txt --output_dir=h atoms.xyz
+printf '1\n5\n' > atom.txt
+succeeds $train $descriptor $all --test_frames=atom.txt --output_dir=held atoms.xyz
+expect_line 'none is an atom of O with an energy: the atomic energies are fitted' log
+[ "$(grep -c . held/test_frames.txt)" = 1 ] || fail "an isolated atom tests: $(cat held/test_frames.txt)"
+# So does a key of groups that no frame has.
+refuses '--config_key=nope: none of 22 structures has that key' \
+  $train $descriptor $short --config_key=nope --output_dir=h atoms.xyz
+succeeds $train $descriptor $all --average_best=2 --output_dir=mean atoms.xyz
+expect_line "mean of the best [12] by their training loss, as there is no validation set -> mean/average" log
+
 # They are drawn for no set.
 succeeds $train $descriptor $short --validation_fraction=0.3 --test_fraction=0.3 --output_dir=sets atoms.xyz
 cat sets/train_frames.txt sets/validation_frames.txt sets/test_frames.txt > frames
