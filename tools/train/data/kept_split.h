@@ -17,10 +17,10 @@ namespace rutile {
 // Reads the lists of structures of the run that `options` resumes with other data (--override=data or all), and returns
 // the places in `data` of the structures that the run knows, by content; a copy of a known structure counts as known.
 // A run that went on with other data before keeps its sets in the same way, without --override, if it knows all
-// structures that can be in a set: the others, which are atoms alone or have weight 0 or no energy, are in `train` then,
-// from where the caller takes them out. Nothing if no such run is resumed, its validation set is its training set, or its
-// lists do not say what their structures are; under --override the last is warned of. directory: of the run that is
-// written.
+// structures that can be in a set: the others, which are atoms alone or have weight 0 or no energy, are in `train`
+// then, from where the caller takes them out. Nothing if no such run is resumed, its validation set is its training
+// set, or its lists do not say what their structures are; under --override the last is warned of. directory: of the run
+// that is written.
 absl::StatusOr<std::optional<Split>> KeptSplit(const std::string& directory, const TrainerOptions& options,
                                                const AtomicData& data);
 
