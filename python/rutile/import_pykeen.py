@@ -36,6 +36,7 @@ except ImportError:
     numpy = None
 
 MODELS = ("distmult", "complex", "rescal", "transe", "rotate", "cp", "simple", "tucker")
+LOSSES = ("1vsAll", "KvsAll", "1-N")
 ENTITY, RELATION = "entity_representations.%d._embeddings.weight", "relation_representations.%d._embeddings.weight"
 OLDER = {"entity_embeddings._embeddings.weight": ENTITY % 0, "relation_embeddings._embeddings.weight": RELATION % 0}  # as in 1.8
 EPSILON = 1e-5  # of PyTorch's batch norms
@@ -338,14 +339,18 @@ def write_model(given, arguments):
                 "command": shlex.join(["python3", "-m", "rutile.import_pykeen", *arguments]), "inputs": json.dumps(inputs),
                 "inverse_relations": "true", "vocabulary_sha256": vocabulary_sha256(entities, relations),
                 "embedding_dim": str(tensors["entity.weight"].shape[1]),
-                "kge_loss": "1-N", "label_smoothing": "0", "input_dropout": "0"}  # yapf: disable
+                "kge_loss": given.loss or "1-N", "label_smoothing": "0", "input_dropout": "0"}  # yapf: disable
+    if given.loss:  # without it the loss above is a guess
+        metadata["loss_given"] = "true"
     metadata.update({key: str(value) for key, value in options.items() if key != "inverse_relations"})
     for key, names in (("entity_names", entities), ("relation_names", relations)):
         tensors[key] = numpy.frombuffer("".join(name + "\n" for name in names).encode(), dtype=numpy.uint8)
     write_tensors(given.output, tensors, metadata)
-    print("wrote %s: %s, %d entities, %d relations%s" %
+    print("wrote %s: %s, %d entities, %d relations%s%s" %
           (given.output, metadata["kge_model"], len(entities), len(relations),
-           "" if options["inverse_relations"] else ", whose inverses were made"))
+           "" if options["inverse_relations"] else ", whose inverses were made",
+           "" if given.loss else "; its loss is not known (--loss), which --new_triples and --probabilities of evaluate and "
+           "tracin --loss=trained need"))
 
 
 def main(arguments):
@@ -357,6 +362,8 @@ def main(arguments):
     parser.add_argument("--entities", required=True, metavar="FILE", help="ids of entities, such as entity_to_id.tsv.gz")
     parser.add_argument("--relations", required=True, metavar="FILE", help="ids of relations, without inverses")
     parser.add_argument("--norm", type=int, choices=(1, 2), help="scoring_fct_norm of transe (by default 1, as in PyKEEN)")
+    parser.add_argument("--loss", choices=LOSSES, help="loss that it was trained with: 1vsAll, cross-entropy of single tails; "
+                        "KvsAll, cross-entropy of all tails of a head and relation; 1-N, binary cross-entropies of these")  # yapf: disable
     given = parser.parse_args(arguments)
     try:
         if numpy is None:

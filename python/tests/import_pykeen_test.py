@@ -177,9 +177,19 @@ class ImportTest(unittest.TestCase):
         path = self.expect_scores("tucker", R)
         tensors, metadata = read_tensors(path)
         self.assertEqual(metadata["imported_from"], "PyKEEN")
+        self.assertNotIn("loss_given", metadata)
         self.assertEqual(metadata["relation_embedding_dim"], "8")
         self.assertEqual(bytes(tensors["entity_names"]).decode(), "".join("e%d\n" % i for i in range(N)))
         self.assertEqual(bytes(tensors["relation_names"]).decode(), "r0\nr1\nr2\n")
+
+    def test_the_loss_is_that_of_training(self):
+        path, text = self.convert("distmult", state_of("distmult", R))
+        self.assertRegex(text, "loss is not known.*--loss")
+        for loss in ("1vsAll", "KvsAll", "1-N"):
+            path, text = self.convert("distmult", state_of("distmult", R), "--loss=" + loss)
+            self.assertNotIn("not known", text)
+            metadata = read_tensors(path)[1]
+            self.assertEqual((metadata["kge_loss"], metadata["loss_given"]), (loss, "true"))
 
     @unittest.skipIf(not EVALUATE, "needs evaluate")
     def test_tools_read_the_files(self):

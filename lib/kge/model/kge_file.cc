@@ -166,6 +166,7 @@ const Schema& KgeSchema() {
           {"valid_sha256", false, "of those that chose the best epoch; so test_sha256, of those that were kept"},
           {"weights_sha256", false, "of the weights of triples and of the known-false triples, if there were any"},
           {"imported_from", false, "TiePin or PyKEEN: the project that trained it"},
+          {"loss_given", false, "`true`, where an imported model's kge_loss is known; else it is a guess"},
           {"init_from", false, "the model that training started from, and its SHA-256"},
           {"new_entities", false,
            "how many of the last entities were folded in after training (evaluate --new_triples); so "

@@ -181,6 +181,7 @@ absl::StatusOr<ForeignKge> ReadForeignKge(const TensorFile& file, int64_t embedd
   KgeOptions& options = shape.options;
   options.variant = names.variant;
   options.input_dropout = options.feature_map_dropout = options.output_dropout = options.label_smoothing = 0;
+  foreign.loss_known = names.variant == ConveVariant::kTiepin;
   options.loss = names.variant == ConveVariant::kTiepin ? KgeLoss::kOneOfN : KgeLoss::kOneToN;
   if (names.conv.empty() || names.fc.empty() || names.bn0.empty() || names.bn1.empty() || names.bn2.empty()) {
     return absl::InvalidArgumentError(
@@ -262,6 +263,7 @@ absl::StatusOr<TrainedKge> NameForeignKge(const ForeignKge& foreign, const Knowl
   model.names.valid.clear();
   model.names.test.clear();
   model.metadata["imported_from"] = foreign.project;
+  if (foreign.loss_known) model.metadata["loss_given"] = "true";
   std::vector<double> values = foreign.parameters.ToDoubles();
   if (foreign.interleaved && graph.inverse_relations) {
     const std::vector<double> from = values;
@@ -274,6 +276,19 @@ absl::StatusOr<TrainedKge> NameForeignKge(const ForeignKge& foreign, const Knowl
   }
   model.parameters = TensorOfDoubles(foreign.parameters.dtype(), values);
   return model;
+}
+
+absl::Status CheckLossIsKnown(const Metadata& metadata, absl::string_view path, absl::string_view needs) {
+  const auto project = metadata.find("imported_from");
+  // Files of TiePin's models of before the key was written have the one loss that TiePin has.
+  if (project == metadata.end() || project->second == "TiePin") return absl::OkStatus();
+  if (const auto given = metadata.find("loss_given"); given != metadata.end() && given->second == "true") {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": is a model of ", project->second, " whose loss is not known, and ", needs,
+      " needs it: import it again with the loss that it was trained with (rutile.import_pykeen --loss=1vsAll, KvsAll "
+      "or 1-N; for ConvE evaluate --kge_loss --output_model)"));
 }
 
 }  // namespace rutile

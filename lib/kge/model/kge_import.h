@@ -14,7 +14,9 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "lib/graph/knowledge_graph.h"
 #include "lib/kge/model/kge_file.h"
 #include "lib/kge/model/kge_shape.h"
@@ -28,6 +30,7 @@ struct ForeignKge {
   std::string project;  // "PyKEEN"
   std::string path;
   KgeShape shape;            // dropout and label smoothing are 0: a state dictionary does not contain them
+  bool loss_known = false;   // shape.options.loss is that of training, not a guess; set by the caller, or for TiePin
   bool interleaved = false;  // relation 2 r + 1 is the inverse of 2 r, as PyKEEN numbers them
   Tensor parameters;         // flat [shape.offsets().size], in the file's order of rows
 };
@@ -43,6 +46,10 @@ absl::StatusOr<ForeignKge> ReadForeignKge(const TensorFile& file, int64_t embedd
 // Gives the model the names of `graph`, whose ids must be those that the model was trained with; only their number can
 // be checked. INVALID_ARGUMENT if the numbers differ, or only one of model and graph has inverse relations.
 absl::StatusOr<TrainedKge> NameForeignKge(const ForeignKge& foreign, const KnowledgeGraph& graph);
+
+// INVALID_ARGUMENT if the model was imported without the loss that it was trained with, so that the loss in `metadata`
+// is a guess. path: of the model; needs: what needs the loss, as "--new_triples".
+absl::Status CheckLossIsKnown(const Metadata& metadata, absl::string_view path, absl::string_view needs);
 
 }  // namespace rutile
 

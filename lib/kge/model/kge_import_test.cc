@@ -137,6 +137,34 @@ TEST(KgeImportTest, PykeensInversesAreInterleavedOnesBehind) {
   EXPECT_EQ(model->parameters.ToDoubles(), expected);
 }
 
+// A state dictionary does not say what loss the model was trained with; TiePin has one.
+TEST(KgeImportTest, TheLossIsKnownWhereItIsGiven) {
+  const Example example = Dettmers(/*relations=*/6);
+  absl::StatusOr<ForeignKge> foreign =
+      ReadForeignKge(StateDictionary(example.shape, example.parameters, PykeenNames()), 3);
+  ASSERT_TRUE(foreign.ok()) << foreign.status();
+  const auto unknown = NameForeignKge(*foreign, Names(5, 3, true));
+  ASSERT_TRUE(unknown.ok()) << unknown.status();
+  EXPECT_THAT(
+      CheckLossIsKnown(unknown->metadata, "m.safetensors", "--new_triples"),
+      ErrorNames(absl::StatusCode::kInvalidArgument, {"m.safetensors", "PyKEEN", "--new_triples", "--loss=1vsAll"}));
+  foreign->shape.options.loss = KgeLoss::kOneVsAll;
+  foreign->loss_known = true;
+  const auto known = NameForeignKge(*foreign, Names(5, 3, true));
+  ASSERT_TRUE(known.ok()) << known.status();
+  EXPECT_EQ(known->shape.options.loss, KgeLoss::kOneVsAll);
+  EXPECT_TRUE(CheckLossIsKnown(known->metadata, "m.safetensors", "--new_triples").ok());
+  const GoldenConve golden("tiepin");
+  const auto tiepin = ReadForeignKge(StateDictionary(golden.shape(), golden.Flat("param."), TiepinNames()), 3);
+  ASSERT_TRUE(tiepin.ok()) << tiepin.status();
+  const auto named = NameForeignKge(*tiepin, Names(12, 4, false));
+  ASSERT_TRUE(named.ok()) << named.status();
+  EXPECT_TRUE(CheckLossIsKnown(named->metadata, "m", "--new_triples").ok());
+  EXPECT_TRUE(CheckLossIsKnown({}, "m", "--new_triples").ok());  // trained by rutile
+  EXPECT_TRUE(CheckLossIsKnown({{"imported_from", "TiePin"}}, "m", "--new_triples").ok());
+  EXPECT_FALSE(CheckLossIsKnown({{"imported_from", "PyKEEN"}}, "m", "--new_triples").ok());
+}
+
 TEST(KgeImportTest, ABiasOfTheConvolutionGoesIntoTheMean) {
   const Example example = Dettmers(2);
   TensorFile file = StateDictionary(example.shape, example.parameters, PykeenNames());

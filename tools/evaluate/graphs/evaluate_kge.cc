@@ -213,6 +213,9 @@ void SetProbabilities(const ModelCalibration& calibration, const KnowledgeGraph&
 absl::Status Predict(const KgeModels& models, const std::optional<ModelCalibration>& calibration,
                      const KgeScorer& scorer, const KnowledgeGraph& graph) {
   const TrainedKge& model = models.first();
+  if (FLAGS_probabilities && !calibration.has_value()) {
+    RETURN_IF_ERROR(CheckLossIsKnown(model.metadata, models.paths[0], "--probabilities"));
+  }
   ASSIGN_OR_RETURN(const std::vector<LinkQuery> queries, ReadLinkQueries(FLAGS_queries, graph));
   LinkPredictionOptions options;
   options.top_k = FLAGS_top_k;

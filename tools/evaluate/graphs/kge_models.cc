@@ -1,5 +1,7 @@
 #include "tools/evaluate/graphs/kge_models.h"
 
+#include <gflags/gflags.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <set>
@@ -18,10 +20,35 @@
 #include "lib/ranking/ensemble_scorer.h"
 #include "lib/tensorfile/file_kind.h"
 #include "lib/tensorfile/tensor_reader.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
+
+DEFINE_string(
+    kge_loss, "",
+    "Knowledge graphs: loss that a model of PyKEEN was trained with, 1vsAll, KvsAll or 1-N, which its file does "
+    "not say.");
 
 namespace rutile {
 namespace {
+
+const bool for_embeddings = FlagsAreFor(FlagDomain::kEmbeddings, __FILE__);
+
+// Sets the loss of a model whose file does not say it.
+absl::Status SetLossFromFlag(ForeignKge* foreign) {
+  if (FLAGS_kge_loss.empty()) return absl::OkStatus();
+  const absl::StatusOr<KgeLoss> loss = kKgeLossNames.Parse(FLAGS_kge_loss);
+  if (!loss.ok() || *loss == KgeLoss::kOneOfN) {
+    return absl::InvalidArgumentError(absl::StrCat("--kge_loss=", FLAGS_kge_loss, ": expected 1vsAll, KvsAll or 1-N"));
+  }
+  if (foreign->loss_known) {
+    return absl::InvalidArgumentError(absl::StrCat("--kge_loss: ", foreign->path, " is of ", foreign->project,
+                                                   ", whose models are all trained with ",
+                                                   kKgeLossNames.Name(foreign->shape.options.loss), ": leave it out"));
+  }
+  foreign->shape.options.loss = *loss;
+  foreign->loss_known = true;
+  return absl::OkStatus();
+}
 
 absl::StatusOr<TrainedKge> Import(const ToolRun& run, const std::string& path, int64_t embedding_height,
                                   const std::string& output_model, std::optional<KnowledgeGraph>* graph) {
@@ -29,7 +56,8 @@ absl::StatusOr<TrainedKge> Import(const ToolRun& run, const std::string& path, i
     return absl::InvalidArgumentError(absl::StrCat("--embedding_height=", embedding_height, ": expected at least 1"));
   }
   ASSIGN_OR_RETURN(const TensorFile file, ReadTensorFile(path));
-  ASSIGN_OR_RETURN(const ForeignKge foreign, ReadForeignKge(file, embedding_height));
+  ASSIGN_OR_RETURN(ForeignKge foreign, ReadForeignKge(file, embedding_height));
+  RETURN_IF_ERROR(SetLossFromFlag(&foreign));
   if (run.args.size() < 2) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": a model of ", foreign.project,
@@ -39,7 +67,8 @@ absl::StatusOr<TrainedKge> Import(const ToolRun& run, const std::string& path, i
   ASSIGN_OR_RETURN(TrainedKge model, NameForeignKge(foreign, **graph));
   PrintMessage(absl::StrCat(path, ": a model of ", foreign.project, ", ConvE (",
                             kConveVariantNames.Name(model.shape.options.variant), ") of ", model.shape.dim(),
-                            " numbers; its ids are taken to be those of ", run.args[1]));
+                            " numbers; its ids are taken to be those of ", run.args[1],
+                            foreign.loss_known ? "" : "; its loss is not known (--kge_loss)"));
   if (!output_model.empty()) {
     ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, KgeSchema().kind, {path, run.args[1]}));
     model.metadata.insert(metadata.begin(), metadata.end());
@@ -83,7 +112,7 @@ absl::StatusOr<KgeModels> ReadKgeModels(const ToolRun& run, int64_t embedding_he
     }
     ASSIGN_OR_RETURN(const TensorFile look, LookIntoTensorFile(path));
     if (!IsForeignKge(look)) {
-      RETURN_IF_ERROR(RefuseFlags("with a model of ours", {"embedding_height"}));
+      RETURN_IF_ERROR(RefuseFlags("with a model of ours", {"embedding_height", "kge_loss"}));
       ASSIGN_OR_RETURN(TrainedKge model, ReadKgeModel(path));
       result.models.push_back(std::move(model));
     } else if (result.paths.size() > 1) {

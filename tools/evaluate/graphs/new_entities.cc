@@ -16,6 +16,7 @@
 #include "lib/graph/text/new_triples.h"
 #include "lib/graph/triples_file.h"
 #include "lib/kge/model/kge_file.h"
+#include "lib/kge/model/kge_import.h"
 #include "lib/kge/new_entities/fold_in.h"
 #include "lib/kge/new_entities/grown_graph.h"
 #include "lib/tensorfile/provenance.h"
@@ -80,6 +81,9 @@ absl::Status CheckNewEntityFlags(const std::string& output_model) {
 }
 
 absl::Status AddNewEntities(const ToolRun& run, KgeModels* models, KnowledgeGraph* graph) {
+  for (size_t m = 0; m < models->models.size(); ++m) {
+    RETURN_IF_ERROR(CheckLossIsKnown(models->models[m].metadata, models->paths[m], "--new_triples"));
+  }
   ASSIGN_OR_RETURN(const NewTriples added, ReadNewTriples(FLAGS_new_triples, models->first().names));
   absl::StatusOr<KnowledgeGraph> grown = GrowGraph(models->first().names, *graph, added);
   if (!grown.ok()) return absl::InvalidArgumentError(absl::StrCat(run.args[1], ": ", grown.status().message()));

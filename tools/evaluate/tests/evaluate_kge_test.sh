@@ -270,4 +270,29 @@ $featurize --output=untested.safetensors train.txt valid.txt 2> /dev/null || $fe
 expect_error 1 'no test triples' $evaluate m.safetensors untested.safetensors
 head -c 3000 m.safetensors > cut.safetensors
 expect_error 1 'cut.safetensors' $evaluate cut.safetensors g.safetensors
+# A model that was imported without its loss: what needs the loss is refused.
+imported() {  # imported METADATA FILE: the softmax model with more metadata
+  python3 - "$1" "$2" << 'PYTHON' || fail "metadata $1"
+import json, struct, sys
+data = open("softmax.safetensors", "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+header = json.loads(data[8:8 + size])
+header["__metadata__"].update(json.loads(sys.argv[1]))
+text = json.dumps(header).encode()
+text += b" " * (-(len(text) + 8) % 64)
+open(sys.argv[2], "wb").write(struct.pack("<Q", len(text)) + text + data[8 + size:])
+PYTHON
+}
+imported '{"imported_from": "PyKEEN"}' unknown.safetensors
+imported '{"imported_from": "PyKEEN", "loss_given": "true"}' known.safetensors
+printf 'p01\tlikes\t?\n' > asked.tsv
+printf 'new\tlikes\tp01\n' > new.tsv
+succeeds $evaluate --queries=asked.tsv unknown.safetensors g.safetensors
+for flags in "--queries=asked.tsv --probabilities" "--queries=asked.tsv --new_triples=new.tsv"; do
+  # shellcheck disable=SC2086
+  refuses 'unknown.safetensors: .*PyKEEN.*loss is not known.*import' $evaluate $flags unknown.safetensors g.safetensors
+  # shellcheck disable=SC2086
+  succeeds $evaluate $flags known.safetensors g.safetensors
+done
+refuses 'kge_loss.*model of ours' $evaluate --kge_loss=1-N m.safetensors g.safetensors
 finish
