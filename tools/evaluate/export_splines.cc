@@ -79,6 +79,12 @@ absl::Status ExportSplines(const ToolRun& run, const Models& models) {
         "at most %g; give more --spline_knots",
         model.radial_splines, models.names[0], error.value, kWorstError));
   }
+  if (FLAGS_spline_knots == 0 && !(error.value <= kWantedError)) {
+    PrintWarning(
+        absl::StrFormat("the radial functions of %s are off by %.2g of their largest value even with %d knots, "
+                        "where %g was wanted",
+                        models.names[0], error.value, model.radial_splines, kWantedError));
+  }
   ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, "mace/1", models.paths));
   RETURN_IF_ERROR(WriteMace(FLAGS_splines_output, model, metadata));
   PrintMessage(absl::StrFormat(

@@ -88,11 +88,24 @@ TEST(GradientComparisonTest, RoundingAgreesWithRounding) {
     const AddGradients other = [&](absl::Span<Tensor> gradients, TermSums* sums) {
       const absl::Status status = task.AccumulateGradients(task.InitialParameters(0), batch, gradients, sums);
       for (double& sum : sums->sum) sum *= 1.01;
+      for (Tensor& gradient : gradients) {
+        for (double& value : gradient.mutable_values<double>()) value *= -1;
+      }
       return status;
     };
     const absl::Status status = CheckAgainstReference(task, other, task.InitialParameters(0), batch, 1e-5);
     EXPECT_EQ(status.ok(), natural_size == 1e12) << status;
   }
+  // One sum that is more than rounding is compared.
+  TinySums task(1);
+  NamedTensors batch;
+  ASSERT_TRUE(task.MakeBatch({0, 1, 2}, &batch).ok());
+  const AddGradients tiny = [&](absl::Span<Tensor> gradients, TermSums* sums) {
+    const absl::Status status = task.AccumulateGradients(task.InitialParameters(0), batch, gradients, sums);
+    for (double& sum : sums->sum) sum = 1e-14;
+    return status;
+  };
+  EXPECT_FALSE(CheckAgainstReference(task, tiny, task.InitialParameters(0), batch, 1e-5).ok());
 }
 
 // Data that is not finite is no bug of a kernel; a kernel that makes infinities of good data is.

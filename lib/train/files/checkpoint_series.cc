@@ -79,7 +79,9 @@ absl::Status CheckSameRun(const CheckpointSummary& first, const CheckpointSummar
     const auto found = there.find(name);
     if (found == there.end() || found->second == here) continue;
     return Error(other, absl::StrCat("of another run than ", first.path, ": ", name, " is ", here, ", there it is ",
-                                     found->second, "; what adds up is the checkpoints of one run"));
+                                     found->second,
+                                     ", or the run was resumed with another: what adds up is checkpoints of one run "
+                                     "with one setting"));
   }
   if (first.seed != other.seed || first.data != other.data) {
     return Error(other, absl::StrCat("of another run than ", first.path, ": it had another ",
@@ -97,6 +99,17 @@ void AddRateMessage(const CheckpointSummary& before, const CheckpointSummary& af
   messages->push_back(absl::StrCat("warning: ", after.path, ": its learning_rate is ", here->second, ", that of ",
                                    before.path, " ", there->second,
                                    ": these are of one run only if it was resumed with another rate"));
+}
+
+// True if a run gave both names to its state after one step.
+bool IsSameState(const CheckpointSummary& a, const CheckpointSummary& b) {
+  const auto is_of_run = [](const CheckpointSummary& checkpoint) {
+    const std::string name = checkpoint.path.substr(checkpoint.path.rfind('/') + 1);
+    return IsLast(checkpoint) || absl::StartsWith(name, "epoch-") || absl::StartsWith(name, "step-") ||
+           absl::StartsWith(name, "top-");
+  };
+  return is_of_run(a) && is_of_run(b) && DirectoryOf(a.path) == DirectoryOf(b.path) && a.config == b.config &&
+         a.learning_rate == b.learning_rate;
 }
 
 template <typename T>
@@ -196,7 +209,7 @@ absl::StatusOr<CheckpointSeries> OrderCheckpoints(std::vector<CheckpointSummary>
       ordered.push_back(std::move(checkpoint));
       continue;
     }
-    if (checkpoint.path == before.path || DirectoryOf(checkpoint.path) != DirectoryOf(before.path)) {
+    if (checkpoint.path == before.path || !IsSameState(before, checkpoint)) {
       return Error(checkpoint, absl::StrCat("is of step ", checkpoint.step, ", as is ", before.path,
                                             ": give each checkpoint once"));
     }

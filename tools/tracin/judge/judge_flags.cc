@@ -42,9 +42,11 @@ DEFINE_string(
 DEFINE_string(judge, "",
               "Directory for a plan, a training on each of its subsets, and the scores of influence files of the run: "
               "the arguments are the run and these files. What is there already is not done again.");
-DEFINE_string(retrain, "",
-              "With --judge: in place of the score, remove examples for each test, train without them, and say what "
-              "changed. topN: the N highest scores of the test; randomN: N drawn by --seed; with commas between.");
+DEFINE_string(
+    retrain, "",
+    "With --judge: in place of the score, remove examples for each test, train without them, and say what "
+    "changed. topN: the N examples that help the test most (--rank=proponents); randomN: N drawn by --seed; with "
+    "commas between.");
 DEFINE_int32(seeds, 1, "With --judge: trainings on each subset, with the seed of the run and those after it.");
 DEFINE_validator(seeds, [](const char*, int32_t value) { return value >= 1 && value <= 1000; });
 

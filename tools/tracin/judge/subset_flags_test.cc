@@ -40,9 +40,15 @@ TEST(SubsetFlagsTest, ARunThatWentOnOtherwiseIsRefused) {
   EXPECT_EQ(CheckMakesRunAgain("run/flags.txt", "--hidden=8\n"), absl::OkStatus());
   EXPECT_THAT(CheckMakesRunAgain("run/flags.txt",
                                  "# does not make this run again, which went on with other settings or data:\n"
-                                 "#   learning_rate is 0.001, was 0.01\n#   shuffle is false, was true\n--hidden=8\n"),
+                                 "#   step 20: learning_rate is 0.001, was 0.01; monitor is val_loss, was val_mrr\n"
+                                 "#   step 30: shuffle is false, was true\n--hidden=8\n"),
               ErrorNames(absl::StatusCode::kInvalidArgument,
-                         {"run/flags.txt", "learning_rate is 0.001, was 0.01; shuffle is false, was true)"}));
+                         {"run/flags.txt",
+                          "(step 20: learning_rate is 0.001, was 0.01; step 30: shuffle is false, was true)"}));
+  EXPECT_EQ(CheckMakesRunAgain("run/flags.txt",
+                               "# does not make this run again, which went on with other settings or data:\n"
+                               "#   step 20: limit_val_batches is 0.5, was 1; monitor is val_loss, was val_mrr\n"),
+            absl::OkStatus());
 }
 
 TEST(SubsetFlagsTest, WhatDecidesAModel) {

@@ -66,7 +66,10 @@ absl::Status AddSettingsOfRun(const std::string& path, std::map<std::string, std
   if (!json.is_object() || !json.contains("flags") || !json["flags"].is_object()) return absl::OkStatus();
   for (const auto& [name, flag] : json["flags"].items()) {
     if (!DecidesModel(name) || !flag.is_object() || !flag.contains("value") || !flag["value"].is_string()) continue;
-    (*settings)[absl::StrCat("--", name)] = flag["value"].get<std::string>();
+    std::string value = flag["value"].get<std::string>();
+    // Earlier versions wrote the default of --warmup_start as a number.
+    if (name == "warmup_start" && value == "0.3333333333333333") value = "1/3";
+    (*settings)[absl::StrCat("--", name)] = std::move(value);
   }
   return absl::OkStatus();
 }
@@ -90,7 +93,7 @@ absl::StatusOr<SubsetModel> DescribeModel(const std::string& path, const SubsetP
   return model;
 }
 
-// Returns the directories and .safetensors files among the matches of a glob, sorted by bytes. A judge has the logs of
+// Returns the directories and tensor files among the matches of a glob, sorted by bytes. A judge has the logs of
 // its trainings beside them.
 absl::StatusOr<std::vector<std::string>> Matches(const std::string& pattern) {
   glob_t matches;
@@ -102,10 +105,10 @@ absl::StatusOr<std::vector<std::string>> Matches(const std::string& pattern) {
   if (result != 0) return ErrnoStatus(errno, pattern);
   std::vector<std::string> found(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
   const auto end = std::remove_if(found.begin(), found.end(), [](const std::string& path) {
-    return !absl::EndsWith(path, ".safetensors") && !IsDirectory(path);
+    return !IsDirectory(path) && !LooksLikeTensorFile(path);
   });
   if (end == found.begin()) {
-    return absl::NotFoundError(absl::StrCat(pattern, ": no match is a directory or a .safetensors file"));
+    return absl::NotFoundError(absl::StrCat(pattern, ": no match is a directory of a run or a model"));
   }
   found.erase(end, found.end());
   std::sort(found.begin(), found.end());

@@ -53,7 +53,7 @@ absl::StatusOr<HeldOut> ValidationStructures(const AtomicData& train, const std:
   const absl::StatusOr<ListedPlaces> found = PlacesOfListed(list, train);
   if (!found.ok()) {
     PrintMessage(absl::StrCat("the validation structures of the run are not in --train (", found.status().message(),
-                              "; add the files of its --validation_data)", kUncalibrated));
+                              "; if it had --validation_data, add those files)", kUncalibrated));
     return held_out;
   }
   held_out.structures = found->places;

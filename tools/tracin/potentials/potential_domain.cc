@@ -329,7 +329,7 @@ absl::Status PotentialDomain::CheckData(const ToolRun& run, const std::vector<st
   ASSIGN_OR_RETURN(const Metadata test, OutputMetadata(run, InfluenceSchema().kind, flags_.test));
   test_sha256_ = DataSha256(test, flags_.test);
   if (checkpoint_set_ == nullptr || now.empty()) return absl::OkStatus();
-  return CheckDataOfRun(flags_, *checkpoint_set_, now, found_by_content_ ? RunDirectory() : "");
+  return CheckDataOfRun(flags_, *checkpoint_set_, now, train_, found_by_content_ ? RunDirectory() : "");
 }
 
 absl::Status PotentialDomain::Start(const ToolRun& run) {

@@ -21,6 +21,17 @@
 namespace rutile {
 namespace {
 
+// True if the data hold the validation and test structures of the run, too.
+absl::StatusOr<bool> HoldsListed(const AtomicData& data, const std::string& directory) {
+  for (const char* name : {"/validation_frames.txt", "/test_frames.txt"}) {
+    const std::string path = directory + name;
+    if (directory.empty() || !FileExists(path)) continue;
+    ASSIGN_OR_RETURN(const StructureList list, ReadStructureList(path));
+    if (!PlacesOfListed(list, data).ok()) return false;
+  }
+  return true;
+}
+
 // True if flags.txt of the run says that it took validation or test structures from files of their own.
 bool HasHeldOutFiles(const std::string& directory) {
   const absl::StatusOr<FileContents> flags = FileContents::Open(directory + "/flags.txt");
@@ -111,12 +122,13 @@ absl::Status CheckFingerprint(const TracinFlags& flags, const CheckpointSet& che
 }
 
 absl::Status CheckDataOfRun(const TracinFlags& flags, const CheckpointSet& checkpoint_set,
-                            const std::string& data_sha256, const std::string& directory) {
+                            const std::string& data_sha256, const AtomicData& train, const std::string& directory) {
   const std::string files = absl::StrJoin(flags.train, ",");
   // A run may have been resumed with other data; one word of the first that differs will do.
   for (const CheckpointSummary& checkpoint : checkpoint_set.checkpoints) {
     if (checkpoint.data_sha256.empty() || checkpoint.data_sha256 == data_sha256) continue;
-    if (!directory.empty() && HasHeldOutFiles(directory)) {
+    ASSIGN_OR_RETURN(const bool whole, HoldsListed(train, directory));
+    if (!directory.empty() && !whole && HasHeldOutFiles(directory)) {
       PrintMessage(absl::StrCat(files, ": has the training structures of the run; whether their energies and forces ",
                                 "have changed since is only known with the files of --validation_data and --test_data ",
                                 "after it"));

@@ -2,10 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "lib/base/random.h"
 #include "lib/base/status_macros.h"
 #include "lib/many_body/atom_kernel_factory.h"
@@ -24,9 +30,29 @@ absl::Status Error(const CheckpointSummary& checkpoint, const std::string& what)
 }
 
 absl::Status CheckSame(const CheckpointSummary& first, const CheckpointSummary& other) {
-  if (first.config == other.config && first.task == other.task) return absl::OkStatus();
+  // The length that a run began with decides nothing of its steps.
+  const auto settings = [](const CheckpointSummary& checkpoint) {
+    std::map<std::string, std::string> task = checkpoint.task;
+    task.erase("default_epochs");
+    return task;
+  };
+  if (first.config == other.config && settings(first) == settings(other)) return absl::OkStatus();
   return Error(other, absl::StrCat("its run went on with other settings than ", first.path,
                                    " has: give the checkpoints after the change alone"));
+}
+
+// Refuses a run that went on with other settings or data between the first state that is unrolled and the last.
+absl::Status CheckOneSetup(int64_t first_step, const CheckpointSummary& last) {
+  ASSIGN_OR_RETURN(const std::string changes, ReadCheckpointChanges(last.path));
+  for (absl::string_view line : absl::StrSplit(changes, '\n', absl::SkipEmpty())) {
+    const absl::string_view whole = line;
+    int64_t step = 0;
+    if (!absl::ConsumePrefix(&line, "step ") || !absl::SimpleAtoi(line.substr(0, line.find(':')), &step)) continue;
+    if (step <= first_step || step >= last.step) continue;
+    return Error(last, absl::StrCat("its run went on with other settings or data (", whole,
+                                    "): give a checkpoint of that step or later, and those after it"));
+  }
+  return absl::OkStatus();
 }
 
 bool BeginsWithSeed(absl::Span<const CheckpointSummary> checkpoints) {
@@ -204,6 +230,7 @@ absl::Status CheckUnrolled(absl::Span<const CheckpointSummary> checkpoints, int6
   // Parameters, means and the average.
   const int64_t vectors = 2 + std::holds_alternative<AdamStep>(settings.update) + settings.ema.has_value();
   int64_t before = BeginsWithSeed(checkpoints) ? 0 : checkpoints[0].step;
+  RETURN_IF_ERROR(CheckOneSetup(before, checkpoints.back()));
   if (before == checkpoints.back().step) {
     return Error(checkpoints[0], "is the state before the first step, of which there is nothing to unroll");
   }

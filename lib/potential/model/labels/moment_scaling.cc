@@ -12,11 +12,13 @@ namespace rutile {
 namespace {
 
 // Shares of the root mean square of the densities (l = 0). Below the first a degree holds rounding alone, in fp32 and
-// of positions that were printed; below the second its scale no longer grows, so that a displacement of MD is not a
-// hundred times what training saw. Thermal displacements give 0.2, a displacement of 0.01 Angstrom some 0.01.
-constexpr double kLeastShare = 1e-5;
+// of positions that were printed with four decimals (3e-5); below the second its scale no longer grows, so that a
+// displacement of MD is not a hundred times what training saw. Thermal displacements give 0.2, a displacement of 0.01
+// Angstrom some 0.01.
+constexpr double kLeastShare = 1e-4;
 constexpr double kSmallShare = 1e-2;
-// Atoms whose moments of a vanished degree are larger than this share of the densities are unlike the training data.
+// Atoms whose moments of a vanished degree are larger than this share of the densities are unlike the training data; of
+// small degrees it is three times the second share.
 constexpr double kNoticedShare = 1e-3;
 
 }  // namespace
@@ -64,7 +66,11 @@ void ScaleMoments(const MomentOptions& options, FeatureScalingKind kind, Feature
         double& low = range->min[int64_t{center} * f + k];
         double& high = range->max[int64_t{center} * f + k];
         if (!(low <= high)) continue;  // a species without atoms
-        high = vanishes && seen[k / block] ? kNoticedShare * density : std::numeric_limits<double>::infinity();
+        const bool is_limited = seen[k / block] && root < kSmallShare * density;
+        // A rotation makes a component of a vector of 2l + 1 at most so many times as large.
+        const double largest = std::sqrt(2.0 * l + 1) * std::max(high, -low);
+        high = is_limited ? std::max((vanishes ? kNoticedShare : 3 * kSmallShare) * density, largest)
+                          : std::numeric_limits<double>::infinity();
         low = -high;
       }
     }
