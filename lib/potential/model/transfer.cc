@@ -1,6 +1,7 @@
 #include "lib/potential/model/transfer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/descriptor/descriptor_options.h"
 #include "lib/network/network_shape.h"
@@ -50,7 +52,8 @@ absl::Status CheckFits(const Potential& from, const Potential& to) {
                                                    ", that of the data ", to.descriptor.ToJson(),
                                                    "; all but the species must be the same"));
   }
-  if (from.shape.num_features != to.shape.num_features) {
+  // Moments are of each neighboring species apart, so that the networks are the same for any number of species.
+  if (!from.shape.has_moments() && from.shape.num_features != to.shape.num_features) {
     return absl::InvalidArgumentError(absl::StrCat("it has ", from.shape.num_features, " features, the data ",
                                                    to.shape.num_features,
                                                    ": networks of one species do not fit those of several"));
@@ -82,8 +85,14 @@ class Network {
   Network(const Potential& from, int from_species, const Potential& to, int to_species)
       : from_(from), to_(to), from_species_(from_species), to_species_(to_species), shape_(to.shape) {
     const std::vector<double> all = from.parameters.ToDoubles();
-    const auto begin = all.begin() + from_species * shape_.parameters_per_species();
-    values_.assign(begin, begin + shape_.parameters_per_species());
+    const int64_t size = from.shape.parameters_per_species();
+    const auto begin = all.begin() + from_species * size;
+    // Radial coefficients come first, and are as many as species; the rest is the same.
+    const auto rest = begin + from.shape.num_radial_coefficients();
+    old_coefficients_.assign(begin, rest);
+    values_.assign(shape_.num_radial_coefficients(), 0.0);
+    values_.insert(values_.end(), rest, begin + size);
+    CHECK_EQ(static_cast<int64_t>(values_.size()), shape_.parameters_per_species());
   }
 
   // Adapts the first layer. Returns how many features that the network used are constant in the new set.
@@ -139,23 +148,25 @@ class Network {
   // Returns how many moments that the coefficients used have no scale in the new set.
   int RescaleMoments() {
     const MomentShape& m = shape_.moments;
-    const int64_t f = shape_.num_features, components = m.num_components();
-    const std::vector<double> old = values_;
-    const auto coefficient = [&](int64_t k, int l, int64_t s) {
-      return ((k * (m.max_l + 1) + l) * shape_.num_species + s) * m.num_radial;
+    const int64_t f = shape_.num_features, from_f = from_.shape.num_features, components = m.num_components();
+    const auto coefficient = [&](int64_t k, int l, int64_t s, const NetworkShape& shape) {
+      return ((k * (m.max_l + 1) + l) * shape.num_species + s) * m.num_radial;
     };
+    // Sums over neighbors are divided by the root of the number of species (docs/methods.md, A_klm).
+    const double sums = std::sqrt(static_cast<double>(shape_.num_species) / from_.shape.num_species);
     int lost = 0;
     for (int l = 0; l <= m.max_l; ++l) {
       for (int64_t s = 0; s < shape_.num_species; ++s) {
         const int64_t then = SpeciesInFrom(s), block = m.num_radial * components;
         for (int n = 0; n < m.num_radial; ++n) {
           const int64_t at = n * components + l * l;
-          const double scale = then < 0 ? 0 : from_.feature_scaling.scale[from_species_ * f + then * block + at];
+          const double scale = then < 0 ? 0 : from_.feature_scaling.scale[from_species_ * from_f + then * block + at];
           const double new_scale = to_.feature_scaling.scale[to_species_ * f + s * block + at];
           lost += scale != 0 && new_scale == 0 ? 2 * l + 1 : 0;
           const double factor = scale == 0 ? 0 : new_scale == 0 ? 1 : scale / new_scale;
           for (int64_t k = 0; k < m.channels; ++k) {
-            values_[coefficient(k, l, s) + n] = factor == 0 ? 0 : factor * old[coefficient(k, l, then) + n];
+            values_[coefficient(k, l, s, shape_) + n] =
+                factor == 0 ? 0 : sums * factor * old_coefficients_[coefficient(k, l, then, from_.shape) + n];
           }
         }
       }
@@ -205,7 +216,8 @@ class Network {
   const Potential& to_;
   const int from_species_, to_species_;
   const NetworkShape& shape_;
-  std::vector<double> values_;
+  std::vector<double> values_;            // one species' parameters in the layout of `to`
+  std::vector<double> old_coefficients_;  // radial coefficients in the layout of `from`; empty without moments
 };
 
 std::string Symbols(const std::vector<uint8_t>& species) {

@@ -1,5 +1,6 @@
 #include "lib/potential/model/transfer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -12,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "lib/base/random.h"
 #include "lib/descriptor/chebyshev_options.h"
+#include "lib/descriptor/moment_options.h"
 #include "lib/network/network_shape.h"
 #include "lib/potential/model/labels/scaling.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -148,6 +150,76 @@ TEST(TransferTest, WhatDoesNotFit) {
   EXPECT_THAT(message(to), HasSubstr("its networks are 4,3 tanh, asked for are 4,3 silu"));
   EXPECT_THAT(message(Make({22}, 2)), HasSubstr("networks of one species do not fit those of several"));
   EXPECT_THAT(message(Make({14, 40}, 2)), HasSubstr("none of the species"));
+}
+
+// Makes a potential of two layers on moments, with random parameters and scales.
+Potential MakeMoments(const std::vector<uint8_t>& species, uint64_t seed) {
+  Potential potential;
+  MomentOptions options;
+  options.species = species;
+  options.num_radial = 2;
+  options.max_l = 1;
+  potential.descriptor = options;
+  NetworkShape& shape = potential.shape;
+  shape.num_species = static_cast<int>(species.size());
+  shape.num_features = options.num_features();
+  shape.hidden = {3};
+  shape.moments.channels = 2;
+  shape.moments.num_radial = options.num_radial;
+  shape.moments.max_l = options.max_l;
+  shape.moments.messages = 2;
+  RandomStream random(seed, "potential", 0, 0);
+  potential.feature_scaling = {shape.num_species, shape.num_features, {}, {}};
+  potential.feature_scaling.mean.assign(shape.num_species * shape.num_features, 0.0);
+  // Scales are of a species, a neighbor's species, n and l; here of n and l alone, so that those of messages are equal.
+  for (int i = 0; i < shape.num_species * shape.num_species * options.num_radial; ++i) {
+    for (const double scale : {1.5, 0.5, 0.5, 0.5}) potential.feature_scaling.scale.push_back(scale * (1 + i % 2));
+  }
+  potential.atomic_energies.assign(shape.num_species, 0.0);
+  std::vector<double> parameters;
+  for (int64_t i = 0; i < shape.num_parameters(); ++i) parameters.push_back(random.Uniform(-1, 1));
+  potential.parameters = Tensor::Of(parameters);
+  return potential;
+}
+
+// The features of moments grow with the species: coefficients follow the neighbor's element, all else follows the
+// atom's.
+TEST(TransferTest, MomentsTakeMoreSpeciesAndFewer) {
+  const Potential small = MakeMoments({22, 8}, 1), large = MakeMoments({8, 1, 22}, 2);
+  for (const bool grows : {true, false}) {
+    const Potential &from = grows ? small : large, &to = grows ? large : small;
+    const absl::StatusOr<Transfer> transfer = TransferParameters(from, to);
+    ASSERT_TRUE(transfer.ok()) << transfer.status();
+    EXPECT_THAT(transfer->messages, IsEmpty());
+    const std::vector<double> old = from.parameters.ToDoubles(), now = transfer->parameters.ToDoubles();
+    const std::vector<uint8_t>&known = from.descriptor.species(), &species = to.descriptor.species();
+    const auto place = [](const std::vector<uint8_t>& all, uint8_t element) {
+      return static_cast<int>(std::find(all.begin(), all.end(), element) - all.begin());
+    };
+    for (const uint8_t center : {uint8_t{22}, uint8_t{8}}) {
+      const int before = place(known, center), after = place(species, center);
+      for (int kl = 0; kl < 4; ++kl) {
+        for (const uint8_t neighbor : species) {
+          for (int n = 0; n < 2; ++n) {
+            const int64_t at = (kl * to.shape.num_species + place(species, neighbor)) * 2 + n;
+            const int64_t was = (kl * from.shape.num_species + place(known, neighbor)) * 2 + n;
+            // Sums over neighbors are divided by the root of the number of species.
+            const double sums = std::sqrt(static_cast<double>(species.size()) / static_cast<double>(known.size()));
+            const double expected = neighbor == 1 ? 0 : sums * old[from.shape.radial_offset(before) + was];
+            EXPECT_DOUBLE_EQ(now[to.shape.radial_offset(after) + at], expected) << int{center} << " " << int{neighbor};
+          }
+        }
+      }
+      const int64_t rest = to.shape.parameters_per_species() - to.shape.num_radial_coefficients();
+      ASSERT_EQ(rest, from.shape.parameters_per_species() - from.shape.num_radial_coefficients());
+      for (int64_t i = 0; i < rest; ++i) {
+        EXPECT_NEAR(now[to.shape.product_offset(after) + i], old[from.shape.product_offset(before) + i], 1e-14) << i;
+      }
+    }
+    if (!grows) continue;
+    EXPECT_THAT(transfer->begun, ElementsAre("H"));
+    for (int64_t i = to.shape.message_offset(1); i < to.shape.second_layer_offset(1); ++i) EXPECT_EQ(now[i], 0) << i;
+  }
 }
 
 // ---- a run that goes on

@@ -63,6 +63,16 @@ expect_line 'force' before.tsv
 run moved $moments --max_epochs=1 --learning_rate=1e-30 --init_from=ref/last.safetensors --test_fraction=0.1 "$tio2"
 $evaluate moved/last.safetensors "$tio2" > after.tsv 2> log || fail "evaluate: $(cat log)"
 diff before.tsv after.tsv > lines || fail "--init_from changes predictions: $(cat lines)"
+# Nor do those of its elements if a new one comes between them.
+for length in 1.6 1.7 1.8 1.9 2.0 2.1; do
+  printf '2\nProperties=species:S:1:pos:R:3:forces:R:3 energy=-1600 pbc="F F F"\nTi 0 0 0 0 0 1\nH 0 0 %s 0 0 -1\n' \
+    $length
+done > hydrides.extxyz
+cat "$tio2" hydrides.extxyz > more.extxyz
+more="${moments/Ti,O/Ti,H,O} --max_epochs=1 --learning_rate=1e-30"
+run more $more --init_from=ref/last.safetensors more.extxyz
+$evaluate more/last.safetensors "$tio2" > after.tsv 2> log || fail "evaluate of more elements: $(cat log)"
+diff before.tsv after.tsv > lines || fail "--init_from with one more element changes predictions: $(cat lines)"
 
 # Two layers: the same routes, threads, resumed runs, transfers and committees.
 two="$moments --messages=3"
@@ -110,6 +120,9 @@ run vectors_moved $two --max_epochs=1 --learning_rate=1e-30 --init_from=vectors/
   "$tio2"
 $evaluate vectors_moved/last.safetensors "$tio2" > after.tsv 2> log || fail "evaluate of vectors: $(cat log)"
 diff before.tsv after.tsv > lines || fail "--init_from changes predictions with vectors: $(cat lines)"
+run vectors_more $more --messages=3 --vector_messages=2 --init_from=vectors/last.safetensors more.extxyz
+$evaluate vectors_more/last.safetensors "$tio2" > after.tsv 2> log || fail "evaluate of more elements: $(cat log)"
+diff before.tsv after.tsv > lines || fail "--init_from with one more element changes vectors: $(cat lines)"
 run vectors_stress $vectors --max_epochs=1 --stress_weight=1 "$tio2"
 succeeds $tracin --train="$tio2" --test="$tio2" --test_indices=3 --top_k=2 --output=vectors.influence \
   vectors/checkpoints/*.safetensors
