@@ -40,8 +40,8 @@ cat more.extxyz first.extxyz > most.extxyz
 refuses 'other examples or another split; .*override=data' $train $flags --max_epochs=7 --resume most.extxyz
 rm -rf run && cp -r before run && mv before saved
 # Structures that are in no set, as isolated atoms and those without energy or weight, are no other data.
-printf '1\nProperties=species:S:1:pos:R:3 energy=%s config_type=IsolatedAtom pbc="F F F"\n%s 0 0 0\n' -1604.6 Ti -432.5 O \
-  > none.extxyz
+printf '1\nProperties=species:S:1:pos:R:3 energy=%s config_type=IsolatedAtom pbc="F F F"\n%s 0 0 0\n' \
+  -1604.6 Ti -432.5 O > none.extxyz
 printf '2\nProperties=species:S:1:pos:R:3 %s pbc="F F F"\nTi 0 0 0\nO 0 0 %s\n' note=bare 1.6 \
   'energy=-2040 config_type=dull' 1.7 >> none.extxyz
 cat none.extxyz first.extxyz > start.extxyz
