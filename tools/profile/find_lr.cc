@@ -33,7 +33,7 @@ absl::StatusOr<std::string> Plot(const std::vector<double>& rate, const std::vec
   options.x_label = "learning rate";
   options.y_label = "training loss";
   options.marked_x = range.suggestion;
-  options.mark_label = absl::StrFormat("steepest: %.2g", range.suggestion);
+  options.mark_label = absl::StrFormat("%s: %.2g", range.has_slope ? "steepest" : "suggested", range.suggestion);
   return CurveSvg({{"smoothed", drawn, range.smoothed, false}, {"of each batch", drawn, raw, true}}, options);
 }
 
@@ -90,12 +90,18 @@ absl::Status FindLr(const std::vector<std::string>& command, const FindLrOptions
   if (options.tsv) {
     std::cout << table;
   } else {
+    const std::string why =
+        range.has_slope ? absl::StrFormat("where the loss falls most steeply; %s %.2g",
+                                          range.suggestion <= range.highest ? "at most about"
+                                                                            : "safer, a tenth of where it is lowest:",
+                                          range.highest)
+                        : "a tenth of where the loss is lowest, as too few steps fall for a slope";
     std::cout << absl::StrFormat(
         "learning rates from %.2g to %.2g in %d steps; the loss falls by %.0f %% until %.2g%s\n"
-        "suggested: --learning_rate=%.2g (where the loss falls most steeply; %s %.2g)\n",
+        "suggested: --learning_rate=%.2g (%s)\n",
         rate.front(), rate.back(), rate.size(), 100 * range.fall, rate[range.lowest],
         range.diverged || rows.size() < static_cast<size_t>(options.steps) ? ", then diverges" : "", range.suggestion,
-        range.suggestion <= range.highest ? "at most about" : "safer, a tenth of where it is lowest:", range.highest);
+        why);
   }
   if (options.output_dir.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::string svg, Plot(rate, loss, range));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,9 @@
 
 namespace rutile {
 namespace {
+
+// What coefficients that were never trained, and are random still, begin with: a share of what a new run has.
+constexpr double kShareOfUntrained = 0.1;
 
 // Networks learned what the repulsion left, so both need the same one between the species that they share.
 absl::Status CheckSameRepulsion(const Potential& from, const Potential& to) {
@@ -101,6 +105,9 @@ class Network {
     return shape_.has_moments() ? RescaleMoments() : RescaleFirstLayer();
   }
 
+  // Degrees of moments that vanished for the model and not in the new set, once the features are rescaled.
+  const std::set<int>& untrained_degrees() const { return untrained_degrees_; }
+
   void RescaleEnergy() {
     const int last = shape_.num_layers() - 1;
     const double scale = from_.energy_scaling.scale, new_scale = to_.energy_scaling.scale;
@@ -154,6 +161,9 @@ class Network {
     };
     // Sums over neighbors are divided by the root of the number of species (docs/methods.md, A_klm).
     const double sums = std::sqrt(static_cast<double>(shape_.num_species) / from_.shape.num_species);
+    const auto density = [&](int64_t neighbor, int n) {
+      return from_.feature_scaling.scale[from_species_ * from_f + (neighbor * m.num_radial + n) * components];
+    };
     int lost = 0;
     for (int l = 0; l <= m.max_l; ++l) {
       for (int64_t s = 0; s < shape_.num_species; ++s) {
@@ -163,7 +173,11 @@ class Network {
           const double scale = then < 0 ? 0 : from_.feature_scaling.scale[from_species_ * from_f + then * block + at];
           const double new_scale = to_.feature_scaling.scale[to_species_ * f + s * block + at];
           lost += scale != 0 && new_scale == 0 ? 2 * l + 1 : 0;
-          const double factor = scale == 0 ? 0 : new_scale == 0 ? 1 : scale / new_scale;
+          // A degree that vanished was not trained: its values are still random, and at 0 they would stay there, as
+          // products of moments have no slope at 0.
+          const bool vanished = scale == 0 && l > 0 && then >= 0 && density(then, n) != 0;
+          const double factor = vanished ? kShareOfUntrained : scale == 0 ? 0 : new_scale == 0 ? 1 : scale / new_scale;
+          if (vanished && new_scale != 0) untrained_degrees_.insert(l);
           for (int64_t k = 0; k < m.channels; ++k) {
             values_[coefficient(k, l, s, shape_) + n] =
                 factor == 0 ? 0 : sums * factor * old_coefficients_[coefficient(k, l, then, from_.shape) + n];
@@ -186,7 +200,7 @@ class Network {
         for (int64_t source = 0; source < m.num_sources; ++source) {
           for (int64_t at = l * l; at < m.num_radial * m.num_components(); at += m.num_components()) {
             // Moments without a scale, in the old set or the new one, count nothing there.
-            *c++ *= new_scale[at] == 0 ? 1 : scale[at] / new_scale[at];
+            *c++ *= new_scale[at] == 0 ? 1 : scale[at] == 0 ? kShareOfUntrained : scale[at] / new_scale[at];
           }
         }
       }
@@ -216,7 +230,8 @@ class Network {
   const Potential& to_;
   const int from_species_, to_species_;
   const NetworkShape& shape_;
-  std::vector<double> values_;            // one species' parameters in the layout of `to`
+  std::vector<double> values_;  // one species' parameters in the layout of `to`
+  std::set<int> untrained_degrees_;
   std::vector<double> old_coefficients_;  // radial coefficients in the layout of `from`; empty without moments
 };
 
@@ -257,6 +272,11 @@ absl::StatusOr<Transfer> TransferParameters(const Potential& from, const Potenti
       transfer.messages.push_back(absl::StrCat(lost, " features of ", symbol,
                                                " do not vary in the training set, where ",
                                                "they varied for the model: it forgets how they count"));
+    }
+    if (!network.untrained_degrees().empty()) {
+      transfer.messages.push_back(absl::StrCat(
+          "moments of degree ", absl::StrJoin(network.untrained_degrees(), ", "), " around ", symbol,
+          " vanished in the structures that the model learned from: their coefficients begin with random numbers"));
     }
     network.RescaleEnergy();
     network.Write(&transfer.parameters);

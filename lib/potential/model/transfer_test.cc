@@ -25,6 +25,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 // Makes a potential with random parameters and scaling.
 Potential Make(std::vector<uint8_t> species, uint64_t seed, DType dtype = DType::kF64) {
@@ -219,6 +220,27 @@ TEST(TransferTest, MomentsTakeMoreSpeciesAndFewer) {
     if (!grows) continue;
     EXPECT_THAT(transfer->begun, ElementsAre("H"));
     for (int64_t i = to.shape.message_offset(1); i < to.shape.second_layer_offset(1); ++i) EXPECT_EQ(now[i], 0) << i;
+  }
+}
+
+// At 0 they would have no slope, and never be learned.
+TEST(TransferTest, DegreesThatVanishedBeginWithRandomNumbers) {
+  Potential from = MakeMoments({22, 8}, 1);
+  const Potential to = MakeMoments({22, 8}, 2);
+  for (size_t k = 0; k < from.feature_scaling.scale.size(); ++k) {
+    if (k % 4 != 0) from.feature_scaling.scale[k] = 0;
+  }
+  const absl::StatusOr<Transfer> transfer = TransferParameters(from, to);
+  ASSERT_TRUE(transfer.ok()) << transfer.status();
+  ASSERT_THAT(transfer->messages, SizeIs(2));
+  EXPECT_THAT(transfer->messages[0], HasSubstr("degree 1 around Ti"));
+  const std::vector<double> old = from.parameters.ToDoubles(), now = transfer->parameters.ToDoubles();
+  for (int channel = 0; channel < 2; ++channel) {
+    for (int i = 0; i < 4; ++i) {  // of degree 1: two neighbors, two radial functions
+      const int64_t at = to.shape.radial_offset(0) + (channel * 2 + 1) * 4 + i;
+      EXPECT_NEAR(now[at], 0.1 * old[at], 1e-14);
+      EXPECT_NE(now[at], 0);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 #include "tools/profile/search/lr_range.h"
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -8,6 +9,8 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/random.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -50,6 +53,42 @@ TEST(LrRangeTest, NoiseIsSmoothed) {
   const auto range = FindLearningRate(rates, losses);
   ASSERT_TRUE(range.ok()) << range.status();
   EXPECT_NEAR(std::log10(range->suggestion), -3.6, 0.5);
+}
+
+// Losses of batches differ by a third, so that the smoothed loss falls most steeply among the first, lucky ones.
+TEST(LrRangeTest, LuckyBatchesAreNoFall) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const std::vector<double> rates = Rates(100);
+    std::vector<double> losses = Losses(rates);
+    RandomStream random(seed, "losses", 0, 0);
+    for (double& loss : losses) loss *= 1 + 0.3 * random.Normal();
+    losses[0] *= 2;
+    const auto range = FindLearningRate(rates, losses);
+    ASSERT_TRUE(range.ok()) << seed << ": " << range.status();
+    EXPECT_GT(range->suggestion, 1e-5) << seed;
+    EXPECT_LT(range->suggestion, 2e-2) << seed;
+  }
+}
+
+TEST(LrRangeTest, NothingIsSuggestedForNoiseAlone) {
+  const std::vector<double> rates = Rates(100);
+  RandomStream random(1, "losses", 0, 0);
+  std::vector<double> losses;
+  for (int i = 0; i < 100; ++i) losses.push_back(1 + 0.3 * random.Normal());
+  EXPECT_THAT(FindLearningRate(rates, losses).status(),
+              ErrorNames(absl::StatusCode::kFailedPrecondition, {"falls at no rate", "--lr_steps"}));
+}
+
+// A single step below the plateau has no slope.
+TEST(LrRangeTest, ATenthOfTheLowestWhereTooFewStepsFall) {
+  const std::vector<double> rates = Rates(30);
+  std::vector<double> losses(30, 2.0);
+  losses.back() = 1.9;
+  const auto range = FindLearningRate(rates, losses);
+  ASSERT_TRUE(range.ok()) << range.status();
+  EXPECT_FALSE(range->has_slope);
+  EXPECT_EQ(range->lowest, 29u);
+  EXPECT_EQ(range->suggestion, rates[29] / 10);
 }
 
 TEST(LrRangeTest, TheAverageIsCorrectedForItsStart) {
@@ -102,7 +141,7 @@ TEST(LrRangeTest, RefusesWhatIsNoRangeTest) {
   options.stop_threshold = 1;
   EXPECT_EQ(code({}, {}, options), StatusCode::kInvalidArgument);
   options = {};
-  options.skip_begin = -1;
+  options.plateau = 1;
   EXPECT_EQ(code({}, {}, options), StatusCode::kInvalidArgument);
   EXPECT_EQ(code({}, {}), StatusCode::kFailedPrecondition);
 }
