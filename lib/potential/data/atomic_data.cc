@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <set>
 #include <utility>
 
@@ -279,8 +278,9 @@ absl::StatusOr<AtomicData> AtomicData::Read(absl::Span<const std::string> inputs
   const std::map<uint8_t, double>& atomic_energies =
       options.atomic_energies.empty() ? impl->atomic_energies : options.atomic_energies;
   std::vector<double> by_species;
-  for (const uint8_t element : impl->descriptor.species())
-    by_species.push_back(atomic_energies.count(element) > 0 ? atomic_energies.at(element) : 0.0);
+  for (const uint8_t z : impl->descriptor.species()) {
+    by_species.push_back(atomic_energies.count(z) > 0 ? atomic_energies.at(z) : 0.0);
+  }
   LabelFilter filter(options.max_energy, options.max_forces, !atomic_energies.empty());
   std::vector<Entry> kept;
   for (const Entry& entry : impl->entries) {

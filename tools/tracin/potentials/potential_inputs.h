@@ -47,7 +47,8 @@ absl::Status CheckFingerprint(const TracinFlags& flags, const CheckpointSet& che
 
 // Warns, or with --strict refuses, if the files of --train, whose hash is `data_sha256`, are not those of the run. A
 // message alone says so where the files that differ may be those of --validation_data or --test_data of the run, whose
-// structures `train` does not have. directory: of the run, if its training structures were found in --train by content; "" if not.
+// structures `train` does not have. directory: of the run, if its training structures were found in --train by content;
+// "" if not.
 absl::Status CheckDataOfRun(const TracinFlags& flags, const CheckpointSet& checkpoint_set,
                             const std::string& data_sha256, const AtomicData& train, const std::string& directory);
 
