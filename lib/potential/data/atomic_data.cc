@@ -275,13 +275,12 @@ absl::StatusOr<AtomicData> AtomicData::Read(absl::Span<const std::string> inputs
     RETURN_IF_ERROR(
         Join(EntriesOf(impl->neighbors, impl->descriptor.triplet_cutoff()), /*labels=*/true, &impl->entries));
   }
-  const std::map<uint8_t, double>& atomic_energies =
-      options.atomic_energies.empty() ? impl->atomic_energies : options.atomic_energies;
+  const auto& energies = options.atomic_energies.empty() ? impl->atomic_energies : options.atomic_energies;
   std::vector<double> by_species;
   for (const uint8_t z : impl->descriptor.species()) {
-    by_species.push_back(atomic_energies.count(z) > 0 ? atomic_energies.at(z) : 0.0);
+    by_species.push_back(energies.count(z) > 0 ? energies.at(z) : 0.0);
   }
-  LabelFilter filter(options.max_energy, options.max_forces, !atomic_energies.empty());
+  LabelFilter filter(options.max_energy, options.max_forces, !energies.empty());
   std::vector<Entry> kept;
   for (const Entry& entry : impl->entries) {
     const bool out = !entry.is_isolated_atom() && filter.LeavesOut(EnergyPerAtom(entry, by_species), ForceOf(entry));
