@@ -88,7 +88,7 @@ $diff --rtol=0 runs/3-1/last.safetensors judge/subset-00003-seed-1/last.safetens
 succeeds $tracin $data --lds=judge/subsets.safetensors --predictions='judge/subset-*' --model=run/last.safetensors \
   --seed=3 loss.safetensors
 cmp <(tail -n +3 stdout) <(tail -n +3 judge.tsv) || fail "a glob of a judge: $(cat stdout)"
-refuses 'no match is a directory or a .safetensors file' $tracin $data --lds=judge/subsets.safetensors \
+refuses 'no match is a directory of a run or a model' $tracin $data --lds=judge/subsets.safetensors \
   --predictions='judge/subset-*.log' --model=run/last.safetensors loss.safetensors
 rm judge/subset-00002-seed-0/finished # as if it had been stopped
 succeeds $tracin $data --judge=judge --plan_subsets=5 --kept=0.6 --seed=3 --seeds=2 run loss.safetensors

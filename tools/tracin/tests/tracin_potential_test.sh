@@ -75,7 +75,7 @@ ok b.tsv --strict --train=s.extxyz,held.extxyz --test=bad.extxyz apart/checkpoin
 expect_no_line 'whether their energies' log
 ok /dev/null --mode=curvature --train=s.extxyz --output=c.safetensors --term_weights=1 \
   apart/checkpoints/last.safetensors
-expect_line 'validation structures of the run are not in --train.*add the files of its --validation_data' log
+expect_line 'validation structures of the run are not in --train.*if it had --validation_data, add those files' log
 frames 59 > fewer.extxyz
 refuses 'run/train_frames.txt: 1 of .* are not among the 59\|not the files' --strict --train=fewer.extxyz \
   --test=bad.extxyz $saved
