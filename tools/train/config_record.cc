@@ -123,8 +123,8 @@ void RecordRun(const ToolRun& run, const FlagSettings& settings, TrainerOptions*
   const bool has_default_epochs = options->config.count("default_epochs") > 0;
   for (const auto& [name, setting] : settings.settings()) {
     const bool is_kind = name == "potential" || name == "kge_model";
-    // On triples there is no potential, on structures no embedding, and no version of the flag says anything.
-    if (is_kind && setting.value == kOpenPotential) continue;
+    // On triples there is no potential, and no version of the flag says anything.
+    if (name == "potential" && setting.value == kOpenPotential) continue;
     json["flags"][name] = {{"value", setting.value}, {"origin", setting.origin}};
     const bool is_open = is_kind && setting.given == kOpenPotential;
     if (setting.is_given && !is_open && !IsAboutTheDirectory(name)) given.emplace_back(name, setting.given);

@@ -46,8 +46,8 @@ equal ref/last.safetensors threads/last.safetensors
 awk '/Properties/ { sub(/:forces:R:3/, ""); print; next } NF > 4 { print $1, $2, $3, $4; next } { print }' "$tio2" \
   > energies.extxyz
 $cache $moments --output=e.safetensors energies.extxyz 2> log || fail "cache-neighbors: $(cat log)"
-run energies --max_epochs=1 e.safetensors
-expect_line "many-body" energies/config.json
+run unforced --max_epochs=1 e.safetensors
+expect_line 'many-body' unforced/config.json
 
 # Stopped after an epoch, and gone on.
 run part $moments --max_epochs=1 "$tio2"
