@@ -52,7 +52,7 @@ succeeds $profile --find_lr --output_dir=lr -- train --lr_scheduler=cosine --min
 rate=$(sed -n 's/^suggested: --learning_rate=\([^ ]*\) .*/\1/p' table)
 awk -v r="$rate" 'BEGIN { exit !(r > 3e-4 && r < 1e-2) }' || fail "suggestion: $(cat table)"
 expect_line 'steepest: ' lr/learning-rate.svg
-[ "$(wc -l < lr/learning-rate.tsv)" = 101 ] || fail "files: $(ls lr)"
+[ "$(wc -l < lr/learning-rate.tsv)" = 201 ] || fail "files: $(ls lr)"
 succeeds $profile --find_lr --tsv --min_lr=1e-6 --max_lr=1e-1 --lr_steps=51 -- train data && mv stdout table
 [ "$(wc -l < table)" = 52 ] || fail "--lr_steps: $(cat table)"
 awk -F '\t' 'NR == 2 && $2 != "1e-06" { exit 1 } NR == 52 && ($2 < 0.0999 || $2 > 0.1001) { exit 1 }' table ||

@@ -43,7 +43,7 @@ DEFINE_string(flagfile_output, "", "Where --tune writes the recommended flags, f
 DEFINE_string(memory_limit, "", "Most memory a batch may take: 512M, 8G. Empty: nine tenths of what is free.");
 DEFINE_double(min_lr, 1e-8, "Learning rate that --find_lr begins with.");
 DEFINE_double(max_lr, 1, "Learning rate that it ends with.");
-DEFINE_int64(lr_steps, 100, "Steps from one to the other; 20 or more.");
+DEFINE_int64(lr_steps, 200, "Steps from one to the other; 20 or more.");
 
 namespace rutile {
 namespace {
