@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
 #include "lib/machine/parallel_for.h"
@@ -39,11 +39,9 @@ double ReferencedEnergyPerAtom(const Structure& structure, const std::map<uint8_
   return energy / structure.size();
 }
 
-// True for an atom whose energy is an atomic energy, which others are compared with, so that no limit applies to it.
-bool IsIsolatedAtom(const Structure& structure) {
+absl::string_view ConfigType(const Structure& structure) {
   const auto config = structure.info.find(kConfigType);
-  return structure.size() == 1 && config != structure.info.end() &&
-         absl::EqualsIgnoreCase(config->second, "IsolatedAtom");
+  return config == structure.info.end() ? "" : absl::string_view(config->second);
 }
 
 // Reads the inputs one after another, and leaves out structures of other shards and those that the filters exclude.
@@ -90,7 +88,7 @@ class ChunkReader {
       if (next.structure.energy.has_value()) {
         energy = ReferencedEnergyPerAtom(next.structure, options_.atomic_energies);
       }
-      const bool is_reference = IsIsolatedAtom(next.structure);
+      const bool is_reference = IsIsolatedAtom(next.structure.size(), ConfigType(next.structure));
       references_ += is_reference;
       if (!is_reference && filter_.LeavesOut(energy, next.structure.force)) {
         ++filtered_;

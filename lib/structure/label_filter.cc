@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/decimal.h"
 
@@ -13,6 +14,10 @@ constexpr double kNone =
     std::numeric_limits<double>::infinity();  // minus infinity is a limit: it leaves out everything
 
 }  // namespace
+
+bool IsIsolatedAtom(int64_t num_atoms, absl::string_view config_type) {
+  return num_atoms == 1 && absl::EqualsIgnoreCase(config_type, "IsolatedAtom");
+}
 
 void LabelFilter::Range::Add(double value) {
   low = std::min(low, value);

@@ -3,13 +3,18 @@
 #ifndef RUTILE_LIB_STRUCTURE_LABEL_FILTER_H_
 #define RUTILE_LIB_STRUCTURE_LABEL_FILTER_H_
 
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 namespace rutile {
+
+// True for an atom whose energy is an atomic energy, which others are compared with: no limit applies to it.
+bool IsIsolatedAtom(int64_t num_atoms, absl::string_view config_type);
 
 // Compares labels with two limits, of which infinity is none, and remembers what comes nearest to them.
 class LabelFilter {

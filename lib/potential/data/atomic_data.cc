@@ -7,7 +7,6 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
@@ -41,8 +40,6 @@ struct Entry {
     return column.subspan(index * width, width);
   }
   const std::string& config_type() const { return block->config_types[block->config[index]]; }
-  // True for an atom whose energy is an atomic energy, which others are compared with: no limit applies to it.
-  bool is_isolated_atom() const { return atoms == 1 && absl::EqualsIgnoreCase(config_type(), "IsolatedAtom"); }
   absl::Span<const double> Atoms3(absl::Span<const double> column) const {
     return column.subspan(3 * first_atom, 3 * atoms);
   }
@@ -115,15 +112,14 @@ absl::string_view Difference(const Entry& a, const Entry& b, bool labels) {
   if (!SameBits(a.Atoms3(x.position), b.Atoms3(y.position))) return "positions";
   if (!SameBits(a.Row(x.cell, 9), b.Row(y.cell, 9)) || !SameBits(a.Row(x.pbc, 3), b.Row(y.pbc, 3))) return "cell";
   if (!labels) return "";
-  if (x.has_energy[a.index] != y.has_energy[b.index] ||
-      (x.has_energy[a.index] && x.energy[a.index] != y.energy[b.index]))
-    return "energy";
-  if (x.has_force[a.index] != y.has_force[b.index] ||
-      (x.has_force[a.index] && !SameBits(a.Atoms3(x.force), b.Atoms3(y.force))))
-    return "forces";
-  if (x.has_stress[a.index] != y.has_stress[b.index] ||
-      (x.has_stress[a.index] && !SameBits(a.Row(x.stress, 9), b.Row(y.stress, 9))))
+  const auto differ = [&](const auto& in_x, const auto& in_y, const auto& same) {
+    return in_x[a.index] != in_y[b.index] || (in_x[a.index] && !same());
+  };
+  if (differ(x.has_energy, y.has_energy, [&] { return x.energy[a.index] == y.energy[b.index]; })) return "energy";
+  if (differ(x.has_force, y.has_force, [&] { return SameBits(a.Atoms3(x.force), b.Atoms3(y.force)); })) return "forces";
+  if (differ(x.has_stress, y.has_stress, [&] { return SameBits(a.Row(x.stress, 9), b.Row(y.stress, 9)); })) {
     return "stress";
+  }
   return "";
 }
 
@@ -283,8 +279,9 @@ absl::StatusOr<AtomicData> AtomicData::Read(absl::Span<const std::string> inputs
   LabelFilter filter(options.max_energy, options.max_forces, !energies.empty());
   std::vector<Entry> kept;
   for (const Entry& entry : impl->entries) {
-    const bool out = !entry.is_isolated_atom() && filter.LeavesOut(EnergyPerAtom(entry, by_species), ForceOf(entry));
-    (out ? impl->filtered : kept).push_back(entry);
+    const bool stays = IsIsolatedAtom(entry.atoms, entry.config_type()) ||
+                       !filter.LeavesOut(EnergyPerAtom(entry, by_species), ForceOf(entry));
+    (stays ? kept : impl->filtered).push_back(entry);
   }
   std::swap(impl->entries, kept);
   impl->filters = filter.Describe();
@@ -319,7 +316,8 @@ std::optional<int64_t> AtomicData::Find(int64_t number) const {
 }
 
 std::string AtomicData::NameOfNumber(int64_t number) const {
-  return impl_->AtNumber(number).block->names[impl_->AtNumber(number).index];
+  const Entry& entry = impl_->AtNumber(number);
+  return entry.block->names[entry.index];
 }
 
 std::string AtomicData::HashOfNumber(int64_t number) const {

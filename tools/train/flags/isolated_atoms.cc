@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/enum_names.h"
 #include "lib/base/status_macros.h"
 #include "lib/structure/element.h"
+#include "lib/structure/label_filter.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
@@ -45,7 +45,7 @@ const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
 absl::StatusOr<bool> IsIsolated(const AtomicData& data, int64_t s) {
   if (data.num_atoms(s) != 1) return false;
-  if (absl::EqualsIgnoreCase(data.config_type(s), "IsolatedAtom")) return true;
+  if (IsIsolatedAtom(data.num_atoms(s), data.config_type(s))) return true;
   if (data.has_pairs()) return data.pairs(s).num_pairs() == 0;
   std::vector<int64_t> offset;
   std::vector<int32_t> j;
