@@ -1,7 +1,7 @@
 // The radial functions of a layer as splines, in place of the MLP: for molecular dynamics, most of whose time the MLP
 // takes. Between equidistant knots a function is the polynomial of fifth degree with the MLP's value and first two
 // derivatives at either knot (quintic Hermite interpolation), so that forces are the exact gradient of a smooth energy.
-// Of a function f on knots h apart the value is off by at most h^6 / 46080 times the largest sixth derivative of f.
+// With knots h apart, the value of a function is off by at most h^6 / 46080 times its largest sixth derivative.
 
 #ifndef RUTILE_LIB_MACE_RADIAL_SPLINES_H_
 #define RUTILE_LIB_MACE_RADIAL_SPLINES_H_

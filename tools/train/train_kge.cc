@@ -120,10 +120,10 @@ absl::StatusOr<Data> ReadData(const std::vector<std::string>& inputs) {
   return data;
 }
 
-void PrintFacts(const KgeTask& task, const KnowledgeGraph& graph) {
+// learned: the training examples.
+void PrintFacts(const KgeTask& task, const KnowledgeGraph& graph, absl::Span<const int64_t> learned) {
   const KgeExamples& examples = task.examples();
   const KgeOptions& options = task.shape().options;
-  const std::vector<int64_t> learned = examples.TrainExamples();
   const int64_t num_false =
       std::count_if(learned.begin(), learned.end(), [&](int64_t i) { return examples.IsFalse(i); });
   const int64_t num_true = static_cast<int64_t>(learned.size()) - num_false;
@@ -217,11 +217,11 @@ bool TrainsOnLastBatch(int64_t queries, const TrainerOptions& options) {
          LimitBatches(options.limit_train_batches, batches) == batches;
 }
 
-// INVALID_ARGUMENT where a batch of ConvE has one query: its batch norms give 0 for it, whatever the query. `warns`:
-// say it where the last batch alone has.
-absl::Status CheckBatchesOfNorms(const KgeTask& task, const TrainerOptions& options, bool synchronize, bool warns) {
+// INVALID_ARGUMENT where a batch of ConvE has one query: its batch norms give 0 for it, whatever the query. queries:
+// how many train. warns: say it where the last batch alone has.
+absl::Status CheckBatchesOfNorms(const KgeTask& task, int64_t queries, const TrainerOptions& options, bool synchronize,
+                                 bool warns) {
   if (!task.shape().is_conve()) return absl::OkStatus();
-  const auto queries = static_cast<int64_t>(task.examples().TrainExamples().size());
   if (queries < 2) {
     return absl::InvalidArgumentError(
         absl::StrCat(queries, " training query does not train ConvE: its batch norms compare the queries of a batch; ",
@@ -373,14 +373,15 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
       options.left_out = task->LearnFrom(kept);
       subset->Describe(options.seed, &metadata);
     }
-    RETURN_IF_ERROR(CheckBatchesOfNorms(*task, options, synchronize, /*warns=*/&member == &members[0]));
-    if (&member == &members[0]) PrintFacts(*task, *data.graph);
+    const Split split = {task->examples().TrainExamples(), task->examples().ValidExamples(sample),
+                         task->examples().TestExamples(sample)};
+    RETURN_IF_ERROR(CheckBatchesOfNorms(*task, static_cast<int64_t>(split.train.size()), options, synchronize,
+                                        /*warns=*/&member == &members[0]));
+    if (&member == &members[0]) PrintFacts(*task, *data.graph, split.train);
     if (synchronize) {
       task->SynchronizeNorms([&](absl::Span<double> values) { return communicator->Sum(values); });
     }
     if (initial.has_value()) RETURN_IF_ERROR(SetInitialKge(*initial, *task, *data.graph, &options));
-    const Split split = {task->examples().TrainExamples(), task->examples().ValidExamples(sample),
-                         task->examples().TestExamples(sample)};
     if (!options.overfit_batches.all() && &member == &members[0]) {
       ASSIGN_OR_RETURN(const Split used, UsedSplit(split, options));
       PrintMessage(absl::StrCat("of these the first ", used.train.size(), " alone train, and validate"));

@@ -132,7 +132,8 @@ TEST(KgeOptionsTextTest, SettingsIncludeTheDefaultsThatCount) {
   const auto by = std::find_if(sampled.begin(), sampled.end(), [](const auto& s) { return s.first == "negatives_by"; });
   ASSERT_NE(by, sampled.end());
   EXPECT_EQ(by->second, "uniform");
-  // Of a file that does not say its model, only what it says; of an older one, not what it must say.
+  // A file that does not say its model has only the settings that it says; one of an older version lacks a setting that
+  // has no default.
   EXPECT_EQ(KgeSettingsOf({{"kge_loss", "1-N"}, {"title", "x"}}).size(), 1);
   for (const auto& setting : KgeSettingsOf({{"kge_model", "distmult"}})) EXPECT_NE(setting.first, "embedding_dim");
 }
