@@ -62,12 +62,8 @@ LayeredKernel<T>::LayeredKernel(const NetworkShape& shape, ThreadPool* pool)
     : shape_(Checked(shape)),
       first_shape_(shape.FirstLayer()),
       second_shape_(shape.SecondLayer()),
-      first_(first_shape_, pool),
-      second_(second_shape_, pool),
-      first_parameters_(first_shape_.num_parameters()),
-      second_parameters_(second_shape_.num_parameters()),
-      first_gradients_(first_parameters_.size()),
-      second_gradients_(second_parameters_.size()),
+      first_(first_shape_, {0, shape.parameters_per_species()}, pool),
+      second_(second_shape_, {shape.second_layer_offset(0), shape.parameters_per_species()}, pool),
       message_weights_(
           AlignedBuffer<T>::Zeros(shape.num_species * int64_t{first_.padded_channels()} * shape.moments.messages)),
       vector_weights_(AlignedBuffer<T>::Zeros(shape.num_species * int64_t{first_.padded_channels()} *
@@ -75,6 +71,13 @@ LayeredKernel<T>::LayeredKernel(const NetworkShape& shape, ThreadPool* pool)
       message_gradients_(message_weights_.size()),
       vector_gradients_(vector_weights_.size()) {
   if (shape.has_vector_messages()) first_.KeepMoments();
+}
+
+template <typename T>
+void LayeredKernel<T>::SetFrozen(const std::vector<bool>& species) {
+  frozen_ = species;
+  first_.DropGradients(species);
+  second_.DropGradients(species);
 }
 
 template <typename T>
@@ -122,16 +125,13 @@ void LayeredKernel<T>::TakeBuffers(int64_t num_atoms, bool second_order) {
 }
 
 template <typename T>
-void LayeredKernel<T>::Split(absl::Span<const T> parameters, const AtomRows<T>& rows) {
+void LayeredKernel<T>::PackMessages(absl::Span<const T> parameters, const AtomRows<T>& rows) {
   CHECK(message_sums_ != nullptr) << "SetMessageSums comes first";
   CHECK(rows.row.empty()) << "values alone are read where they lie";
   CHECK_EQ(parameters.size(), shape_.num_parameters());
-  const int64_t first = first_shape_.parameters_per_species(), second = second_shape_.parameters_per_species();
   const int64_t channels = shape_.moments.channels, padded = first_.padded_channels();
   const T factor = static_cast<T>(1 / std::sqrt(static_cast<double>(channels)));
   for (int s = 0; s < shape_.num_species; ++s) {
-    std::copy_n(parameters.data() + s * shape_.parameters_per_species(), first, first_parameters_.data() + s * first);
-    std::copy_n(parameters.data() + shape_.second_layer_offset(s), second, second_parameters_.data() + s * second);
     Pack(parameters.data() + shape_.message_offset(s), factor, channels, num_messages(),
          message_weights_.data() + s * padded * num_messages());
     Pack(parameters.data() + shape_.vector_offset(s), factor, channels, num_vectors(),
@@ -230,25 +230,18 @@ void LayeredKernel<T>::AddMessageGradients(const AtomRows<T>& rows, absl::Span<c
 }
 
 template <typename T>
-void LayeredKernel<T>::ClearGradients() {
-  std::fill(first_gradients_.begin(), first_gradients_.end(), T(0));
-  std::fill(second_gradients_.begin(), second_gradients_.end(), T(0));
+void LayeredKernel<T>::ClearMessageGradients() {
   std::fill(message_gradients_.begin(), message_gradients_.end(), T(0));
   std::fill(vector_gradients_.begin(), vector_gradients_.end(), T(0));
 }
 
 template <typename T>
-void LayeredKernel<T>::AddTo(absl::Span<T> gradients) const {
+void LayeredKernel<T>::AddMessageGradientsTo(absl::Span<T> gradients) const {
   CHECK_EQ(gradients.size(), shape_.num_parameters());
-  const int64_t first = first_shape_.parameters_per_species(), second = second_shape_.parameters_per_species();
   const int64_t channels = shape_.moments.channels, padded = first_.padded_channels();
   const T factor = static_cast<T>(1 / std::sqrt(static_cast<double>(channels)));
   for (int s = 0; s < shape_.num_species; ++s) {
     if (!frozen_.empty() && frozen_[s]) continue;
-    T* const of_first = gradients.data() + s * shape_.parameters_per_species();
-    for (int64_t i = 0; i < first; ++i) of_first[i] += first_gradients_[s * first + i];
-    T* const of_second = gradients.data() + shape_.second_layer_offset(s);
-    for (int64_t i = 0; i < second; ++i) of_second[i] += second_gradients_[s * second + i];
     AddUnpacked(message_gradients_.data() + s * padded * num_messages(), factor, channels, num_messages(),
                 gradients.data() + shape_.message_offset(s));
     AddUnpacked(vector_gradients_.data() + s * padded * num_vectors(), factor, channels, num_vectors(),
@@ -261,7 +254,7 @@ void LayeredKernel<T>::Propagate(absl::Span<const T> parameters, const AtomRows<
                                  bool forces, T* x_gradients) {
   TakeBuffers(rows.num_atoms(), /*second_order=*/false);
   SendMessages(parameters, rows, sums, messages_.data());
-  AddSecondLayer(rows, messages_.data(), sums);
+  AddSecondLayer(parameters, rows, messages_.data(), sums);
   MessageSlopes(messages_.data(), forces, message_slopes_.data());
   FirstLayerSlopes(rows, message_slopes_.data(), x_gradients);
 }
@@ -269,19 +262,20 @@ void LayeredKernel<T>::Propagate(absl::Span<const T> parameters, const AtomRows<
 template <typename T>
 void LayeredKernel<T>::SendMessages(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums,
                                     T* u) {
-  Split(parameters, rows);
+  PackMessages(parameters, rows);
   TakeBuffers(rows.num_atoms(), /*second_order=*/false);
-  first_.ForwardInvariants(first_parameters_, rows, sums);
+  first_.ForwardInvariants(parameters, rows, sums);
   Bound(rows.num_atoms());
   Send(rows, bounded_.data(), vectors_.data(), u);
 }
 
 template <typename T>
-void LayeredKernel<T>::AddSecondLayer(const AtomRows<T>& rows, const T* u, absl::Span<double> sums) {
+void LayeredKernel<T>::AddSecondLayer(absl::Span<const T> parameters, const AtomRows<T>& rows, const T* u,
+                                      absl::Span<double> sums) {
   message_sums_->Sums(u, features_.data());
   const AtomRows<T> second_rows = SecondRows(rows);
   second_sums_.resize(sums.size());
-  second_.ForwardInvariants(second_parameters_, second_rows, absl::MakeSpan(second_sums_));
+  second_.ForwardInvariants(parameters, second_rows, absl::MakeSpan(second_sums_));
   for (size_t s = 0; s < sums.size(); ++s) sums[s] += second_sums_[s];
   second_.FinishForward(second_rows, nullptr, feature_slopes_.data());
 }
@@ -318,16 +312,15 @@ void LayeredKernel<T>::Backward(absl::Span<const T> parameters, const AtomRows<T
 template <typename T>
 void LayeredKernel<T>::Evaluate(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums,
                                 absl::Span<T> atom_energies) {
-  Split(parameters, rows);
+  PackMessages(parameters, rows);
   TakeBuffers(rows.num_atoms(), /*second_order=*/false);
-  first_.Evaluate(first_parameters_, rows, sums, atom_energies);
+  first_.Evaluate(parameters, rows, sums, atom_energies);
   Bound(rows.num_atoms());
   Send(rows, bounded_.data(), vectors_.data(), messages_.data());
   message_sums_->Sums(messages_.data(), features_.data());
   second_sums_.resize(sums.size());
   second_energies_.resize(atom_energies.size());
-  second_.Evaluate(second_parameters_, SecondRows(rows), absl::MakeSpan(second_sums_),
-                   absl::MakeSpan(second_energies_));
+  second_.Evaluate(parameters, SecondRows(rows), absl::MakeSpan(second_sums_), absl::MakeSpan(second_energies_));
   for (size_t s = 0; s < sums.size(); ++s) sums[s] += second_sums_[s];
   for (size_t a = 0; a < atom_energies.size(); ++a) atom_energies[a] += second_energies_[a];
 }
@@ -349,13 +342,13 @@ void LayeredKernel<T>::ForwardWithInputGradients(absl::Span<const T> parameters,
 }
 
 template <typename T>
-void LayeredKernel<T>::AddEnergyGradients(absl::Span<const T> /*parameters*/, const AtomRows<T>& rows,
+void LayeredKernel<T>::AddEnergyGradients(absl::Span<const T> parameters, const AtomRows<T>& rows,
                                           absl::Span<const double> slopes, absl::Span<T> gradients) {
-  ClearGradients();
-  first_.AddEnergyGradients(first_parameters_, rows, slopes, absl::MakeSpan(first_gradients_));
-  second_.AddEnergyGradients(second_parameters_, SecondRows(rows), slopes, absl::MakeSpan(second_gradients_));
+  ClearMessageGradients();
+  first_.AddEnergyGradients(parameters, rows, slopes, gradients);
+  second_.AddEnergyGradients(parameters, SecondRows(rows), slopes, gradients);
   AddMessageGradients(rows, slopes, message_slopes_.data(), bounded_.data(), vectors_.data());
-  AddTo(gradients);
+  AddMessageGradientsTo(gradients);
 }
 
 template <typename T>
@@ -363,15 +356,14 @@ void LayeredKernel<T>::AddTangentGradients(absl::Span<const T> /*parameters*/, c
                                            absl::Span<const T> tangents, absl::Span<T> gradients) {
   CHECK_EQ(tangents.size(), rows.num_atoms() * shape_.num_features);
   TakeBuffers(rows.num_atoms(), /*second_order=*/true);
-  ClearGradients();
+  ClearMessageGradients();
   first_.ForwardTangents(rows, tangents.data());
   BoundTangents(rows.num_atoms());
   Send(rows, bounded_tangents_.data(), vector_tangents_.data(), message_tangents_.data());
   message_sums_->Tangents(messages_.data(), message_tangents_.data(), feature_tangents_.data());
   const AtomRows<T> second_rows = SecondRows(rows);
   second_.ForwardTangents(second_rows, feature_tangents_.data());
-  second_.AddGradientsAlong(second_rows, feature_tangents_.data(), nullptr, absl::MakeSpan(second_gradients_),
-                            feature_slope_tangents_.data());
+  second_.AddGradientsAlong(second_rows, feature_tangents_.data(), nullptr, gradients, feature_slope_tangents_.data());
   message_sums_->TangentSlopes(feature_slopes_.data(), feature_slope_tangents_.data(), message_slope_tangents_.data());
   AddMessageGradients(rows, {}, message_slope_tangents_.data(), bounded_.data(), vectors_.data());
   AddMessageGradients(rows, {}, message_slopes_.data(), bounded_tangents_.data(), vector_tangents_.data());
@@ -386,9 +378,9 @@ void LayeredKernel<T>::AddTangentGradients(absl::Span<const T> /*parameters*/, c
                          {received_vectors_.data(), received_vector_tangents_.data()},
                          {vector_slopes_.data(), vector_slope_tangents_.data()});
   }
-  first_.AddGradientsAlong(rows, tangents.data(), invariant_slopes_.data(), absl::MakeSpan(first_gradients_), nullptr,
+  first_.AddGradientsAlong(rows, tangents.data(), invariant_slopes_.data(), gradients, nullptr,
                            shape_.has_vector_messages() ? vector_slope_tangents_.data() : nullptr);
-  AddTo(gradients);
+  AddMessageGradientsTo(gradients);
 }
 
 template <typename T>

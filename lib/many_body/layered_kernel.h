@@ -49,7 +49,7 @@ class LayeredKernel final : public AtomKernel<T> {
 
   void SetMessageSums(MessageSums<T>* sums) override { message_sums_ = sums; }
   // Gradients of a frozen species are computed and dropped, as other species' need the way through its atoms.
-  void SetFrozen(const std::vector<bool>& species) override { frozen_ = species; }
+  void SetFrozen(const std::vector<bool>& species) override;
   void SetPlan(const KernelPlan& plan) override;
   const KernelPlan& plan() const override { return first_.plan(); }
   void SetRounding(bool on) override { first_.SetRounding(on); }
@@ -77,7 +77,7 @@ class LayeredKernel final : public AtomKernel<T> {
   //
   //   kernel.SendMessages(parameters, rows, sums, u);           // u [rows, width]
   //   (the caller adds the messages of all other atoms to u)
-  //   kernel.AddSecondLayer(rows, u, sums);
+  //   kernel.AddSecondLayer(parameters, rows, u, sums);
   //   kernel.MessageSlopes(u, forces, ubar);                    // of all atoms
   //   (the caller adds to ubar of the rows what other atoms' energies have)
   //   kernel.FirstLayerSlopes(rows, ubar, x_gradients);
@@ -86,7 +86,7 @@ class LayeredKernel final : public AtomKernel<T> {
   // MessageSums knows where messages of all atoms are in u and ubar; width is MomentShape::message_width().
   void SendMessages(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums, T* u);
   // Adds energies of the second layer to sums, and keeps their derivatives by what the rows receive.
-  void AddSecondLayer(const AtomRows<T>& rows, const T* u, absl::Span<double> sums);
+  void AddSecondLayer(absl::Span<const T> parameters, const AtomRows<T>& rows, const T* u, absl::Span<double> sums);
   void MessageSlopes(const T* u, bool forces, T* ubar);
   // Computes x_gradients from ubar, of which it reads that of the rows.
   void FirstLayerSlopes(const AtomRows<T>& rows, const T* ubar, T* x_gradients);
@@ -98,8 +98,8 @@ class LayeredKernel final : public AtomKernel<T> {
   int64_t num_vectors() const { return shape_.moments.vector_messages; }
   int64_t width() const { return shape_.moments.message_width(); }
   void TakeBuffers(int64_t num_atoms, bool second_order);
-  // Distributes parameters over the layers.
-  void Split(absl::Span<const T> parameters, const AtomRows<T>& rows);
+  // Packs the weights of messages.
+  void PackMessages(absl::Span<const T> parameters, const AtomRows<T>& rows);
   AtomRows<T> SecondRows(const AtomRows<T>& rows) const;
   void Propagate(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums, bool forces,
                  T* x_gradients);
@@ -115,15 +115,13 @@ class LayeredKernel final : public AtomKernel<T> {
   // [structures], or empty for 1.
   void AddMessageGradients(const AtomRows<T>& rows, absl::Span<const double> factor, const T* u, const T* m,
                            const T* a);
-  void ClearGradients();
-  void AddTo(absl::Span<T> gradients) const;
+  void ClearMessageGradients();
+  void AddMessageGradientsTo(absl::Span<T> gradients) const;
 
   const NetworkShape shape_, first_shape_, second_shape_;
   ManyBodyKernel<T> first_, second_;
   MessageSums<T>* message_sums_ = nullptr;
-  std::vector<bool> frozen_;  // [species], or empty
-  std::vector<T> first_parameters_, second_parameters_;
-  std::vector<T> first_gradients_, second_gradients_;
+  std::vector<bool> frozen_;                             // [species], or empty
   AlignedBuffer<T> message_weights_;                     // [species, padded channels, messages] V^T / sqrt(K)
   AlignedBuffer<T> vector_weights_;                      // [species, padded channels, vectors] V'^T / sqrt(K)
   std::vector<T> message_gradients_, vector_gradients_;  // like them

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 
 #include "lib/base/logging.h"
@@ -27,7 +28,12 @@ const NetworkShape& Checked(const NetworkShape& shape) {
 
 template <typename T>
 ManyBodyKernel<T>::ManyBodyKernel(const NetworkShape& shape, ThreadPool* pool)
+    : ManyBodyKernel(shape, {0, shape.parameters_per_species()}, pool) {}
+
+template <typename T>
+ManyBodyKernel<T>::ManyBodyKernel(const NetworkShape& shape, const SpeciesPlaces& model, ThreadPool* pool)
     : shape_(Checked(shape)),
+      model_(model),
       packing_(shape),
       sizes_(packing_.sizes()),
       places_(packing_.places()),
@@ -38,6 +44,8 @@ ManyBodyKernel<T>::ManyBodyKernel(const NetworkShape& shape, ThreadPool* pool)
   coefficients_ = AlignedBuffer<T>::Zeros(shape.num_species * places_.size);  // padding stays 0
   network_parameters_.resize(network_shape_.num_parameters());
   network_gradients_.resize(network_shape_.num_parameters());
+  packed_parameters_.resize(shape.num_parameters());
+  is_packed_.resize(shape.num_species, false);
   // The scratch of a worker: A (or Abar), Abardot, and the seeds of a block.
   worker_size_ = kMomentBlock * (2 * AtomSize() + 2 * sizes_.channels);
   workers_ = AlignedBuffer<T>::Zeros(num_workers() * worker_size_);
@@ -119,7 +127,7 @@ void ManyBodyKernel<T>::PointAtRows(const Block& block, const AtomRows<T>& rows,
 
 template <typename T>
 void ManyBodyKernel<T>::Start(absl::Span<const T> parameters, const AtomRows<T>& rows, bool keeps_moments) {
-  CHECK_EQ(parameters.size(), shape_.num_parameters());
+  CHECK_EQ(parameters.size(), num_model_parameters());
   CHECK_EQ(rows.species_offset.size(), shape_.num_species + 1);
   CHECK_EQ(rows.species_offset[0], 0);
   CHECK(rows.transposed == nullptr) << "there is no such form";
@@ -138,13 +146,23 @@ void ManyBodyKernel<T>::Start(absl::Span<const T> parameters, const AtomRows<T>&
     for (int64_t at = begin; at < end; at += kMomentBlock) {
       blocks_.push_back({s, at, static_cast<int>(std::min<int64_t>(kMomentBlock, end - at))});
     }
-    if (begin == end) continue;
-    packing_.Pack(s, parameters.data(), coefficients_.data() + s * places_.size, network_parameters_.data());
+    if (begin < end) PackSpecies(s, parameters);
   }
   TakeBuffers(rows.num_atoms(), /*second_order=*/false);
   if (!keeps_moments) return;
   moments_.Take(rows.num_atoms() * AtomSize());
   slopes_.Take(rows.num_atoms() * sizes_.channels);
+}
+
+template <typename T>
+void ManyBodyKernel<T>::PackSpecies(int species, absl::Span<const T> parameters) {
+  const int64_t size = shape_.parameters_per_species();
+  const T* const of_species = parameters.data() + model_.first + species * model_.stride;
+  T* const packed = packed_parameters_.data() + species * size;
+  if (is_packed_[species] && std::memcmp(packed, of_species, size * sizeof(T)) == 0) return;
+  packing_.Pack(species, of_species, coefficients_.data() + species * places_.size, network_parameters_.data());
+  std::copy_n(of_species, size, packed);
+  is_packed_[species] = true;
 }
 
 template <typename T>
@@ -273,8 +291,8 @@ void ManyBodyKernel<T>::FinishForward(const AtomRows<T>& rows, const T* m_slopes
 template <typename T>
 void ManyBodyKernel<T>::CheckFollows(absl::Span<const T> parameters, const AtomRows<T>& rows,
                                      absl::Span<T> gradients) const {
-  CHECK_EQ(parameters.size(), shape_.num_parameters());
-  CHECK_EQ(gradients.size(), shape_.num_parameters());
+  CHECK_EQ(parameters.size(), num_model_parameters());
+  CHECK_EQ(gradients.size(), num_model_parameters());
   CHECK_EQ(blocks_.empty() ? 0 : blocks_.back().begin + blocks_.back().count, rows.num_atoms())
       << "the forward pass was of other atoms";
 }
@@ -422,9 +440,11 @@ void ManyBodyKernel<T>::AddMomentGradients(const AtomRows<T>& rows, const double
     T* const total = sums + first * places_.gradients_size;
     const T* const sum = sums + p * places_.gradients_size;
     for (int64_t i = 0; p > first && i < places_.gradients_size; ++i) total[i] += sum[i];
-    if (p + 1 == pieces_.size() || pieces_[p + 1].species != pieces_[p].species) {
-      packing_.AddGradients(pieces_[p].species, total, network_gradients_.data(), gradients.data());
-    }
+    const int species = pieces_[p].species;
+    if (p + 1 < pieces_.size() && pieces_[p + 1].species == species) continue;
+    if (!dropped_.empty() && dropped_[species]) continue;
+    packing_.AddGradients(species, total, network_gradients_.data(),
+                          gradients.data() + model_.first + species * model_.stride);
   }
 }
 

@@ -48,6 +48,8 @@ class ManyBodyKernel final : public AtomKernel<T> {
  public:
   // pool: not owned, must outlive the kernel; null means one thread.
   explicit ManyBodyKernel(const NetworkShape& shape, ThreadPool* pool = nullptr);
+  // The same of a layer of a model: parameters and gradients of all calls are those of the model.
+  ManyBodyKernel(const NetworkShape& shape, const SpeciesPlaces& model, ThreadPool* pool);
 
   // AtomKernel. Forward and ForwardWithInputGradients store (L + 1)^2 numbers for each channel of each atom.
   void SetFrozen(const std::vector<bool>& species) override;
@@ -87,6 +89,8 @@ class ManyBodyKernel final : public AtomKernel<T> {
   void ForwardInvariants(absl::Span<const T> parameters, const AtomRows<T>& rows, absl::Span<double> sums);
   const T* invariants() const { return invariants_.data(); }
   void KeepMoments() { keeps_moments_ = true; }
+  // Leaves out the gradients of these species [S], which are computed all the same.
+  void DropGradients(const std::vector<bool>& species) { dropped_ = species; }
   const T* moments() const { return moments_.data(); }
   int64_t moments_per_atom() const { return AtomSize(); }
   void FinishForward(const AtomRows<T>& rows, const T* m_slopes, T* x_gradients, const T* vector_slopes = nullptr);
@@ -120,6 +124,9 @@ class ManyBodyKernel final : public AtomKernel<T> {
   void PointAtRows(const Block& block, const AtomRows<T>& rows, absl::Span<const T> features, const T** x) const;
   // Checks lengths, cuts atoms into blocks and makes coefficients_ and network_parameters_.
   void Start(absl::Span<const T> parameters, const AtomRows<T>& rows, bool keeps_moments);
+  // Packs the parameters of a species, unless the same numbers were packed last: comparing them takes a fraction of the
+  // time, and most calls of an evaluation or of the pieces of a step have those of the call before.
+  void PackSpecies(int species, absl::Span<const T> parameters);
   void TakeBuffers(int64_t num_atoms, bool second_order);
   // Computes M of all atoms, and v M / sqrt(K) in linear_; stores A if `keep`.
   void ComputeInvariants(const AtomRows<T>& rows, bool keep);
@@ -143,7 +150,10 @@ class ManyBodyKernel final : public AtomKernel<T> {
   void ForEach(int64_t n, const Body& body);
   int num_workers() const { return pool_ ? pool_->num_threads() : 1; }
 
+  int64_t num_model_parameters() const { return shape_.num_species * model_.stride; }
+
   const NetworkShape shape_;
+  const SpeciesPlaces model_;
   const ParameterPacking<T> packing_;
   const MomentSizes sizes_;
   const typename ParameterPacking<T>::Places places_;
@@ -151,7 +161,7 @@ class ManyBodyKernel final : public AtomKernel<T> {
   const ProductTable<T> table_;
   ThreadPool* const pool_;
   NetworkKernel<T> networks_;
-  std::vector<bool> frozen_;  // [species], or empty
+  std::vector<bool> frozen_, dropped_;  // [species], or empty
   Kept kept_ = Kept::kNothing;
   bool has_energies_ = true;  // false after ForwardInvariants without sums
   bool keeps_moments_ = false;
@@ -160,6 +170,8 @@ class ManyBodyKernel final : public AtomKernel<T> {
   std::vector<Piece> pieces_;
   AlignedBuffer<T> coefficients_;        // [species, places_.size]
   std::vector<T> network_parameters_;    // of network_shape_
+  std::vector<T> packed_parameters_;     // those that coefficients_ and network_parameters_ were made of
+  std::vector<bool> is_packed_;          // [species]
   std::vector<T> network_gradients_;     // of network_shape_
   AlignedBuffer<T> moments_;             // A [A, (L + 1)^2, K]
   AlignedBuffer<T> tangent_moments_;     // Adot

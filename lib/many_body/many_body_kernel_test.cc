@@ -210,6 +210,21 @@ TYPED_TEST(ManyBodyKernelTypedTest, FrozenSpeciesAreLeftAlone) {
   }
 }
 
+TYPED_TEST(ManyBodyKernelTypedTest, EveryCallSeesItsOwnParameters) {
+  using T = TypeParam;
+  ManyBodyExample<T> e = MakeManyBodyExample<T>(ManyBodyShape(2, 20, 3, 3, {8}), {20, 30}, 3);
+  ManyBodyKernel<T> kernel(e.shape);
+  const Results<T> before(e, e.rows(), &kernel);
+  // The last number of each species alone: its own block of parameters is compared as a whole.
+  for (int species = 0; species < 2; ++species) {
+    e.parameters[(species + 1) * e.shape.parameters_per_species() - 1] += T(0.5);
+    ManyBodyKernel<T> fresh(e.shape);
+    const Results<T> expected(e, e.rows(), &fresh);
+    EXPECT_TRUE(Results<T>(e, e.rows(), &kernel) == expected);
+    EXPECT_FALSE(before == expected);
+  }
+}
+
 TYPED_TEST(ManyBodyKernelTypedTest, NoAtomsAddNothing) {
   using T = TypeParam;
   const ManyBodyExample<T> e = MakeManyBodyExample<T>(ManyBodyShape(2, 5, 2, 2, {4}), {0, 0}, 2);

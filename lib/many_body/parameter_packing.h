@@ -10,6 +10,11 @@
 
 namespace rutile {
 
+// Where the parameters of a layer are among those of a model: those of species s begin at first + s * stride.
+struct SpeciesPlaces {
+  int64_t first = 0, stride = 0;
+};
+
 // Packs parameters with the factors of the formulas, channels padded to whole cache lines, and unpacks gradients. T is
 // float or double.
 template <typename T>
@@ -29,13 +34,13 @@ class ParameterPacking {
   // The networks, whose inputs are the padded channels.
   const NetworkShape& networks() const { return networks_; }
 
-  // Packs the parameters of a species, whose place is in `parameters` of all species. coefficients: [places().size]
-  // whose padding is 0 and stays so; network_parameters: of all species, in the layout of networks(), likewise.
-  void Pack(int species, const T* parameters, T* coefficients, T* network_parameters) const;
+  // Packs the parameters of a species. coefficients: [places().size] whose padding is 0 and stays so;
+  // network_parameters: of all species, in the layout of networks(), likewise.
+  void Pack(int species, const T* of_species, T* coefficients, T* network_parameters) const;
 
-  // Adds the gradients of a species to `gradients` of all species. packed: [places().gradients_size], without the
-  // factors of the formulas; network_gradients: of all species, in the layout of networks().
-  void AddGradients(int species, const T* packed, const T* network_gradients, T* gradients) const;
+  // Adds the gradients of a species to `of_species`. packed: [places().gradients_size], without the factors of the
+  // formulas; network_gradients: of all species, in the layout of networks().
+  void AddGradients(int species, const T* packed, const T* network_gradients, T* of_species) const;
 
  private:
   const NetworkShape shape_;

@@ -169,7 +169,7 @@ double AtomNetworks<T>::EnergiesOfMessages(absl::Span<const double> messages, ab
   for (int64_t atom = num_sorted; atom < num_atoms; ++atom) row_.push_back(static_cast<int32_t>(atom));
   messages_->Clear();
   messages_->Add({neighbors_, row_.data(), num_atoms, num_sorted});
-  layers_->AddSecondLayer(Rows(), sent_.data(), absl::MakeSpan(sums_));
+  layers_->AddSecondLayer(parameters_, Rows(), sent_.data(), absl::MakeSpan(sums_));
   double sum = 0;
   for (int64_t atom = 0; atom < num_sorted; ++atom) {
     const double energy = sums_[row_[atom]] / energy_scaling_.scale;

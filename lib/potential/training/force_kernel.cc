@@ -13,8 +13,9 @@ constexpr int64_t kChunkPairs = 1 << 18, kChunkPairsOfTwoLayers = 1 << 13;
 
 // The least cost of a piece, in pairs of a structure with forces (some 70 us), and its least number of atoms: a piece
 // must be worth a thread, and its blocks of atoms must not be mostly empty. The number of pieces is a power of two, as
-// the number of threads mostly is.
-constexpr int64_t kPieceCost = 4096, kPieceAtoms = 32;
+// the number of threads mostly is. Atoms of many-body potentials cost some 10 us in one layer and 90 in two, so that so
+// many of them are always worth the gradients of a piece of its own (some 40 and 400 us).
+constexpr int64_t kPieceCost = 4096, kPieceAtoms = 32, kPieceAtomsOfTwoLayers = 24;
 // Limits on the number of pieces, and on the numbers in all gradient buffers: each piece has gradients of its own.
 constexpr int64_t kMinPieces = 4, kMaxPieces = 64, kBufferSize = 1 << 24;
 
@@ -59,8 +60,11 @@ void ForceKernel<T>::Cut(const ForceBatch<T>& batch, int64_t begin, int64_t end,
     atoms += batch.num_atoms(order_[k]);
   }
   const int64_t most = std::clamp(kBufferSize / (3 * num_parameters_), kMinPieces, kMaxPieces);
+  const NetworkShape& shape = formulas_.model.shape();
+  const int64_t least_atoms = shape.has_messages() ? kPieceAtomsOfTwoLayers : kPieceAtoms;
+  const int64_t worth = shape.has_moments() ? end - begin : total / kPieceCost;
   int64_t count = 1;
-  while (2 * count <= std::min({most, end - begin, total / kPieceCost, atoms / kPieceAtoms})) count *= 2;
+  while (2 * count <= std::min({most, end - begin, worth, atoms / least_atoms})) count *= 2;
   int64_t before = 0, at = begin;
   for (int64_t piece = 0; piece < count; ++piece) {
     const int64_t first = at, cost_before = before;

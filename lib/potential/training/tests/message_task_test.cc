@@ -114,6 +114,34 @@ TEST(MessageTaskTest, SinglePrecisionAgrees) {
   }
 }
 
+// Other species' need the way through the atoms of a frozen one, so that their gradients must not change a bit.
+TEST(MessageTaskTest, FrozenSpeciesHaveNoGradients) {
+  const AtomicData data = Read(kTio2, {22, 8});
+  for (const int vectors : {0, 3}) {
+    const std::unique_ptr<ForceTask> task = Make(data, Options(1, 0, DType::kF64, vectors), 60);
+    const Tensor parameters = task->InitialParameters(5);
+    NamedTensors batch;
+    ASSERT_TRUE(task->MakeBatch({3, 20, 41}, &batch).ok());
+    const auto gradients = [&] {
+      std::vector<Tensor> terms(2, Tensor::Zeros(DType::kF64, parameters.shape()));
+      TermSums sums(2);
+      EXPECT_TRUE(task->AccumulateGradients(parameters, batch, absl::MakeSpan(terms), &sums).ok());
+      std::vector<std::vector<double>> values;
+      for (const Tensor& term : terms) values.push_back(term.ToDoubles());
+      return values;
+    };
+    const std::vector<std::vector<double>> all = gradients();
+    std::vector<bool> frozen(task->parameter_slices().size());
+    std::fill_n(frozen.begin(), frozen.size() / 2, true);  // all of the first species
+    task->SetFrozen(frozen);
+    const std::vector<std::vector<double>> some = gradients();
+    const int64_t half = parameters.num_elements() / 2;
+    for (int term = 0; term < 2; ++term) {
+      for (int64_t i = 0; i < 2 * half; ++i) ASSERT_EQ(some[term][i], i < half ? 0 : all[term][i]) << i;
+    }
+  }
+}
+
 // An atom alone, a dimer, three in a line along an axis, two molecules out of reach of each other, a crystal of one
 // atom, and a pair beyond the cutoff.
 TEST(MessageTaskTest, AwkwardStructuresAgree) {
