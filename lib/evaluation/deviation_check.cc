@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/logging.h"
 
@@ -111,11 +112,10 @@ std::vector<DeviationCheck> DeviationChecksOf(absl::Span<const StructurePredicti
 
 std::string DescribeDeviationCheck(const DeviationCheck& c) {
   return absl::StrFormat(
-      "%s: rmse %.4g %s, root mean square %s %.4g; %.1f %% of %d errors in %d structures are within it and %.1f %% "
-      "within twice it "
+      "%s: rmse %.4g %s, root mean square %s %.4g; %.1f %% of %d errors%s are within it and %.1f %% within twice it "
       "(normal: 68.3 and 95.4); correlation with |error| %.2f",
-      c.quantity, c.rmse, c.unit, c.measure, c.rms_deviation, 100 * c.within_1, c.count, c.structures, 100 * c.within_2,
-      c.correlation);
+      c.quantity, c.rmse, c.unit, c.measure, c.rms_deviation, 100 * c.within_1, c.count,
+      c.structures == 0 ? "" : absl::StrCat(" in ", c.structures, " structures"), 100 * c.within_2, c.correlation);
 }
 
 }  // namespace rutile

@@ -70,6 +70,9 @@ TEST(CalibrationTest, OfPredictions) {
   EXPECT_NEAR(found[1].rms_deviation, std::sqrt(2.5), 1e-12);
   EXPECT_THAT(DescribeDeviationCheck(found[0]),
               HasSubstr("energy: rmse 2 meV/atom, root mean square uncertainty 1; 0.0 % of 1 errors in 1 structures"));
+  DeviationCheck alone = CheckDeviations({1.0, 3.0}, {2.0, 2.0});
+  alone.quantity = "energy";
+  EXPECT_THAT(DescribeDeviationCheck(alone), HasSubstr("50.0 % of 2 errors are within it"));
   EXPECT_TRUE(DeviationChecksOf({bare}).empty());
 }
 
