@@ -59,7 +59,7 @@ std::vector<Rank> Reference(const std::vector<T>& entity, const std::vector<T>& 
       rank.candidates = 1;
       for (int64_t e = 0; e < num; ++e) {
         const auto& known = queries.known[q];
-        if (e == target || std::find(known.begin(), known.end(), e) != known.end()) continue;
+        if (e == target || std::binary_search(known.begin(), known.end(), e)) continue;
         ++rank.candidates;
         if (rank.nan || score(e) > own) ++rank.greater;
         if (score(e) == own) ++rank.equal;
@@ -113,22 +113,21 @@ TYPED_TEST_SUITE(RankCountsTest, Types);
 
 TYPED_TEST(RankCountsTest, EqualsThePlainLoopWithTiesForAnyThreads) {
   using T = TypeParam;
-  ForEachTarget([] {
-    for (const int64_t num : {1, 12, 135, 2500}) {
-      constexpr int64_t kDim = 8, kQueries = 61;
-      const std::vector<T> entity = WholeNumbers<T>(num * kDim, "entity", 2), bias = WholeNumbers<T>(num, "bias", 1);
-      const std::vector<T> hidden = WholeNumbers<T>(kQueries * kDim, "hidden", 2);
-      const Queries queries = RandomQueries(kQueries, num);
-      const std::vector<RankingQuery> spans = queries.Spans();
+  for (const int64_t num : {1, 12, 135, 2500}) {
+    constexpr int64_t kDim = 8, kQueries = 61;
+    const std::vector<T> entity = WholeNumbers<T>(num * kDim, "entity", 2), bias = WholeNumbers<T>(num, "bias", 1);
+    const std::vector<T> hidden = WholeNumbers<T>(kQueries * kDim, "hidden", 2), none;
+    const Queries queries = RandomQueries(kQueries, num);
+    const std::vector<RankingQuery> spans = queries.Spans();
+    const std::vector<Rank> expected = Reference(entity, bias, hidden, kDim, queries);
+    const std::vector<Rank> without_bias = Reference(entity, none, hidden, kDim, queries);
+    ForEachTarget([&] {
       ThreadPool one(1), two(2);
-      const std::vector<Rank> expected = Reference(entity, bias, hidden, kDim, queries);
       ExpectSame(CountRanks<T>(Table(entity, bias, kDim), hidden, spans, &one), expected);
       ExpectSame(CountRanks<T>(Table(entity, bias, kDim), hidden, spans, &two), expected);
-      const std::vector<T> none;
-      ExpectSame(CountRanks<T>(Table(entity, none, kDim), hidden, spans, &two),
-                 Reference(entity, none, hidden, kDim, queries));
-    }
-  });
+      ExpectSame(CountRanks<T>(Table(entity, none, kDim), hidden, spans, &two), without_bias);
+    });
+  }
 }
 
 TYPED_TEST(RankCountsTest, NanTargetsRankLastAndOthersBelowEveryNumber) {
