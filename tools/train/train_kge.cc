@@ -346,8 +346,9 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   SetLibTorchThreads(num_threads);
   FlagSettings settings;
   ResolveTrainer(options, model.precision, num_threads, &settings);
-  if (factors == FactorRounding::kBf16)
+  if (factors == FactorRounding::kBf16) {
     settings.Resolve("precision", kPrecisionNames.Name(Precision::kBf16Mixed), "run");
+  }
   if (gpu >= 0) settings.Resolve("device", absl::StrCat("cuda:", gpu), "run");
   ResolveKgeFlags(model, options, &settings);
   const bool alone = options.communicator == nullptr;

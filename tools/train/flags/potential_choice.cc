@@ -37,8 +37,9 @@ bool WasManyBody(const CheckpointSummary& checkpoint) {
 PotentialChoice PotentialChoiceFromFlags(Preset preset, const LossOptions& loss, bool on_gpu,
                                          const std::optional<Potential>& model,
                                          const std::optional<CheckpointSummary>& resumed) {
-  if (PotentialFromFlag() != PotentialKind::kAuto || preset == Preset::kAenet || ChebyshevFlagsGiven())
+  if (PotentialFromFlag() != PotentialKind::kAuto || preset == Preset::kAenet || ChebyshevFlagsGiven()) {
     return PotentialChoice::kByFlags;
+  }
   if (resumed.has_value()) return WasManyBody(*resumed) ? PotentialChoice::kManyBody : PotentialChoice::kByFlags;
   if (model.has_value()) {
     return model->descriptor.is_chebyshev() ? PotentialChoice::kByFlags : PotentialChoice::kManyBody;
