@@ -46,7 +46,7 @@ class MaceEvaluator {
 
   // Begins derivatives by positions, after Second. atom_strain: [atoms, 9], overwritten, or null.
   void BackFromSecond(double* atom_strain);
-  // As above, of dE/d message.
+  // Read and set rows [begin, end) of dE/d message, of `width` numbers each, as GetMessages and SetMessages do.
   void GetMessageSlopes(int64_t begin, int64_t end, double* values, int64_t width) const;
   void SetMessageSlopes(int64_t begin, int64_t end, const double* values, int64_t width);
   void BackFromFirst();

@@ -68,7 +68,7 @@ class MaceLayerSums {
   // Computes Z = A mix or, with `back`, its transpose from Z to A.
   void Mix(bool back, const double* from, double* to) const;
   void Readout(double* energy);
-  // As RadialNetwork::Compute, by splines if the model has them.
+  // Computes radial functions and their slopes as RadialNetwork::Compute does, by splines if the model has them.
   void Radial(const double* distance, int64_t n, double* value, double* slope);
 
   const MaceModel& model_;

@@ -12,7 +12,7 @@
 
 namespace rutile {
 
-// Returns a function's value at x and overwrites its gradient.
+// Returns a function's value at x [n] and overwrites its gradient [n].
 using ValueAndGradient = std::function<double(absl::Span<const double> x, absl::Span<double> gradient)>;
 
 // Where a minimization ended.
