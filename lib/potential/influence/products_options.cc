@@ -42,7 +42,8 @@ absl::Status CheckPotentialProductsOptions(const PotentialProductsOptions& optio
   if (options.gauss_newton.has_value() &&
       (options.precision != DType::kF64 || options.projection.kind != ProjectionKind::kNone)) {
     return absl::InvalidArgumentError(
-        "--precondition=gauss-newton: needs --precision=fp64, whose digits it uses up, and no --projection_dim");
+        absl::StrCat("--precondition=", options.gauss_newton->ek_fac ? "ek-fac" : "gauss-newton",
+                     ": needs --precision=fp64, whose digits it uses up, and no --projection_dim"));
   }
   if (options.num_threads < 1) {
     return absl::InvalidArgumentError(absl::StrCat("--threads=", options.num_threads, ": expected at least 1"));

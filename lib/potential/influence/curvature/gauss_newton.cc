@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/logging.h"
-#include "lib/base/random.h"
 #include "lib/base/status_macros.h"
 #include "lib/matrix/dense_products.h"
 #include "lib/matrix/matrix_view.h"
-#include "lib/trace/scope.h"
+#include "lib/potential/influence/curvature/ek_fac.h"
+#include "lib/potential/influence/curvature/loss_rows.h"
+#include "lib/potential/model/potential_file.h"
 
 namespace rutile {
 namespace {
@@ -19,153 +21,111 @@ namespace {
 // Rows that are made before they are added to the matrix, at least.
 constexpr int64_t kTileRows = 1024;
 // Structures whose gradients by term are made before they are added up, where rows are kept.
-constexpr size_t kCoupledStructures = 64;
+constexpr int64_t kCoupledStructures = 64;
 // Rows of the matrix that one thread updates at a time.
 constexpr int64_t kMatrixRows = 128;
 
-// Keeps rows, or adds them to H by tiles; adds up the gradients of terms for the coupling.
-class Sums {
- public:
-  Sums(const GradientFormulas& formulas, const AtomicData& data, const std::vector<ColumnRange>& columns,
-       const GaussNewtonOptions& options, int64_t size, ThreadPool* pool)
-      : formulas_(formulas), data_(data), options_(options), size_(size), pool_(pool) {
-    int64_t all_rows = 0;
-    for (const int64_t s : options.examples) all_rows += RowsOf(s);
-    matrix_bytes_ = BytesOfMatrixInverse(size) * (options.coupling == LossCoupling::kRoots ? 2 : 1);
-    rows_bytes_ = BytesOfRowsInverse(all_rows, size);
-    keeps_rows_ = rows_bytes_ < matrix_bytes_;
-    if (!fits()) return;
-    (keeps_rows_ ? rows_ : matrix_).assign((keeps_rows_ ? all_rows : size) * size, 0.0);
-    for (int t = 0; t < pool->num_threads(); ++t) workers_.push_back(std::make_unique<Worker>(formulas, columns));
-    if (is_coupled()) coupling_.assign(3 * size, 0.0);
-  }
-
-  bool is_coupled() const { return options_.coupling != LossCoupling::kNone; }
-
-  absl::Status Add() {
-    const std::vector<int64_t>& examples = options_.examples;
-    for (size_t first = 0; first < examples.size();) {
-      int64_t rows = 0;
-      size_t end = first;
-      std::vector<int64_t> offset;
-      const size_t most = keeps_rows_ && is_coupled() ? kCoupledStructures : examples.size();
-      while (end < examples.size() && end - first < most && (rows == 0 || rows < kTileRows)) {
-        offset.push_back(rows);
-        rows += RowsOf(examples[end++]);
-      }
-      RETURN_IF_ERROR(AddTile(absl::MakeConstSpan(&examples[first], end - first), offset, rows));
-      first = end;
-    }
-    return absl::OkStatus();
-  }
-
-  // True if the form that is taken fits in the memory that is allowed; else nothing was prepared.
-  bool fits() const {
-    const double bytes = keeps_rows_ ? rows_bytes_ : matrix_bytes_;
-    return options_.memory_limit <= 0 || bytes <= static_cast<double>(options_.memory_limit);
-  }
-
-  bool keeps_rows_ = false;
-  // Sums over structures, not means: one of the lower triangle of H [C, C], and its rows [R, C].
-  std::vector<double> matrix_, rows_;
-  std::vector<double> coupling_;  // [3, C] gradients of the terms' sums with their weights
-  StructureTerms sums_;
-  int64_t num_outputs_ = 0, num_rows_ = 0;
-  double loss_sum_ = 0, matrix_bytes_ = 0, rows_bytes_ = 0;
-
- private:
-  struct Worker {
-    Worker(const GradientFormulas& formulas, const std::vector<ColumnRange>& columns) : rows(formulas, columns) {}
-    OutputRows rows;
-    std::vector<StructureOutput> outputs;
-    std::vector<double> slopes;
-  };
-  // What one structure adds to the sums.
-  struct Part {
-    absl::Status status;
-    StructureTerms terms;
-    double loss = 0;
-  };
-
-  int64_t RowsOf(int64_t s) const {
-    const int64_t outputs = OutputRows::Count(data_, s, formulas_.weights);
-    return options_.probes > 0 ? std::min<int64_t>(outputs, options_.probes) : outputs;
-  }
-
-  absl::Status AddTile(absl::Span<const int64_t> examples, const std::vector<int64_t>& offset, int64_t rows) {
-    const ProfileScope scope(Stage::kGradients);
-    const auto n = static_cast<int64_t>(examples.size());
-    if (!keeps_rows_) tile_.resize(rows * size_);
-    double* const tile = keeps_rows_ ? rows_.data() + num_rows_ * size_ : tile_.data();
-    parts_.assign(n, Part());
-    if (is_coupled()) gradients_.assign(3 * n * size_, 0.0);
-    data_.Prefetch(examples);
-    pool_->For(n, 1, [&](int64_t begin, int64_t end, int index) {
-      for (int64_t k = begin; k < end; ++k) {
-        MakeRows(examples[k], tile + offset[k] * size_, workers_[index].get(),
-                 is_coupled() ? &gradients_[3 * k * size_] : nullptr, &parts_[k]);
-      }
-    });
-    for (int64_t k = 0; k < n; ++k) {
-      RETURN_IF_ERROR(parts_[k].status);
-      num_outputs_ += OutputRows::Count(data_, examples[k], formulas_.weights);
-      loss_sum_ += parts_[k].loss;
-      for (int t = 0; t < 3; ++t) {
-        sums_.sum[t] += parts_[k].terms.sum[t];
-        sums_.count[t] += parts_[k].terms.count[t];
-      }
-      for (int64_t c = 0; is_coupled() && c < 3 * size_; ++c) coupling_[c] += gradients_[3 * k * size_ + c];
-    }
-    num_rows_ += rows;
-    if (!keeps_rows_) AddSquares(rows);
-    return absl::OkStatus();
-  }
-
-  void MakeRows(int64_t s, double* rows, Worker* worker, double* gradients, Part* part) const {
-    std::vector<StructureOutput>& outputs = worker->outputs;
-    part->status = worker->rows.Predict(data_, s, &outputs, &part->terms);
-    if (!part->status.ok() || outputs.empty()) return;
-    const auto n = static_cast<int64_t>(outputs.size());
-    std::vector<double>& slopes = worker->slopes;
-    slopes.resize(n);
-    for (const StructureOutput& output : outputs) part->loss += output.curvature * output.error * output.error;
-    if (options_.probes == 0 || n <= options_.probes) {
-      for (int64_t k = 0; k < n; ++k) slopes[k] = std::sqrt(outputs[k].curvature);
-      worker->rows.All(slopes, rows);
-    } else {
-      const double share = 1 / std::sqrt(static_cast<double>(options_.probes));
-      for (int p = 0; p < options_.probes; ++p) {
-        RandomStream signs(options_.seed, "gauss-newton", s, p);
-        for (int64_t k = 0; k < n; ++k) {
-          slopes[k] = (signs.Next() >> 63 != 0 ? share : -share) * std::sqrt(outputs[k].curvature);
-        }
-        worker->rows.Combination(slopes, rows + p * size_);
-      }
-    }
-    if (gradients == nullptr) return;
-    for (int t = 0; t < 3; ++t) {
-      for (int64_t k = 0; k < n; ++k) slopes[k] = outputs[k].term == t ? outputs[k].slope : 0;
-      if (part->terms.count[t] > 0) worker->rows.Combination(slopes, gradients + t * size_);
-    }
-  }
-
-  void AddSquares(int64_t rows) {
-    const MatrixView<double> tile{tile_.data(), rows, size_, size_, false};
-    pool_->For(size_, kMatrixRows, [&](int64_t begin, int64_t end, int) {
-      MultiplyDense(tile.Transposed().Rows(begin, end), tile.Columns(0, end), /*add=*/true,
-                    matrix_.data() + begin * size_, size_);
-    });
-  }
-
-  const GradientFormulas& formulas_;
-  const AtomicData& data_;
-  const GaussNewtonOptions& options_;
-  const int64_t size_;
-  ThreadPool* const pool_;
-  std::vector<std::unique_ptr<Worker>> workers_;
-  std::vector<double> tile_, gradients_;
-  std::vector<Part> parts_;
+// What the forms of the inverse are made of: sums over structures, not means.
+struct Sums {
+  LossTotals totals;
+  double trace = 0;                  // of H
+  std::vector<double> rows, matrix;  // [R, C], or the lower triangle of H [C, C], or empty
+  std::unique_ptr<EkFac> ek_fac;     // or null
 };
+
+// Numbers of the tiles of EK-FAC, about, and the rows that are made before they are multiplied, at least.
+constexpr int64_t kEkFacNumbers = int64_t{1} << 22, kEkFacRows = 64;
+
+int64_t EkFacTileRows(int64_t size) { return std::clamp(kEkFacNumbers / size, kEkFacRows, kTileRows); }
+
+// Bytes that the form takes which `options` ask for, and whether it is by rows.
+struct FormCost {
+  FormCost(const LossRows& rows, const std::vector<KroneckerBlock>& blocks, const GaussNewtonOptions& options)
+      : matrix(BytesOfMatrixInverse(rows.size()) * (options.coupling == LossCoupling::kRoots ? 2 : 1)),
+        by_rows(BytesOfRowsInverse(rows.num_rows(), rows.size())),
+        keeps_rows(!options.ek_fac && by_rows < matrix) {
+    if (!options.ek_fac) return;
+    // A tile comes three times: as rows, in the order of a block, and multiplied.
+    const int64_t tile = std::min(EkFacTileRows(rows.size()), rows.num_rows()) * rows.size();
+    ek_fac = EkFac::Bytes(blocks) + 3 * 8.0 * static_cast<double>(tile);
+  }
+  double taken() const { return ek_fac > 0 ? ek_fac : keeps_rows ? by_rows : matrix; }
+
+  double matrix, by_rows, ek_fac = 0;
+  bool keeps_rows;
+};
+
+absl::Status CheckFits(const FormCost& cost, int64_t size, int64_t limit) {
+  if (limit <= 0 || cost.taken() <= static_cast<double>(limit)) return absl::OkStatus();
+  const double allowed = static_cast<double>(limit) / 1e9;
+  if (cost.ek_fac > 0) {
+    return absl::ResourceExhaustedError(
+        absl::StrFormat("the bases of EK-FAC of %d parameters and a tile of rows take %.1f GB, and %.1f GB are "
+                        "allowed: fewer parameters (--params, --use_last_layers_only), or more --max_bytes",
+                        size, cost.ek_fac / 1e9, allowed));
+  }
+  return absl::ResourceExhaustedError(absl::StrFormat(
+      "the Gauss-Newton matrix of %d parameters takes %.1f GB, its rows %.1f GB, and %.1f GB are allowed: fewer "
+      "parameters (--params, --use_last_layers_only), fewer --probes, more --max_bytes, or of scores "
+      "--precondition=ek-fac",
+      size, cost.matrix / 1e9, cost.by_rows / 1e9, allowed));
+}
+
+absl::Status KeepRows(LossRows* rows, bool is_coupled, Sums* sums) {
+  const int64_t size = rows->size();
+  sums->rows.assign(rows->num_rows() * size, 0.0);
+  int64_t made = 0;
+  RETURN_IF_ERROR(rows->Make(
+      kTileRows, is_coupled ? kCoupledStructures : std::numeric_limits<int64_t>::max(), &sums->totals,
+      [&](int64_t) { return sums->rows.data() + made * size; }, [&](int64_t count, const double*) { made += count; }));
+  for (const double each : sums->rows) sums->trace += each * each;
+  return absl::OkStatus();
+}
+
+absl::Status AddMatrix(LossRows* rows, ThreadPool* pool, Sums* sums) {
+  const int64_t size = rows->size();
+  std::vector<double>& matrix = sums->matrix;
+  matrix.assign(size * size, 0.0);
+  std::vector<double> memory;
+  RETURN_IF_ERROR(rows->Make(
+      kTileRows, std::numeric_limits<int64_t>::max(), &sums->totals,
+      [&](int64_t count) {
+        memory.resize(count * size);
+        return memory.data();
+      },
+      [&](int64_t count, const double* numbers) {
+        const MatrixView<double> tile{numbers, count, size, size, false};
+        pool->For(size, kMatrixRows, [&](int64_t begin, int64_t end, int) {
+          MultiplyDense(tile.Transposed().Rows(begin, end), tile.Columns(0, end), /*add=*/true,
+                        matrix.data() + begin * size, size);
+        });
+      }));
+  for (int64_t c = 0; c < size; ++c) sums->trace += matrix[c * size + c];
+  return absl::OkStatus();
+}
+
+// Goes through the rows twice: the eigenvalues need the bases.
+absl::Status AddEkFac(LossRows* rows, const std::vector<KroneckerBlock>& blocks, std::vector<double> inverse_root,
+                      ThreadPool* pool, Sums* sums) {
+  const int64_t size = rows->size(), most = std::numeric_limits<int64_t>::max();
+  sums->ek_fac = std::make_unique<EkFac>(blocks, std::move(inverse_root));
+  EkFac& ek_fac = *sums->ek_fac;
+  std::vector<double> memory;
+  const auto room = [&](int64_t count) {
+    memory.resize(count * size);
+    return memory.data();
+  };
+  RETURN_IF_ERROR(rows->Make(EkFacTileRows(size), most, &sums->totals, room,
+                             [&](int64_t count, const double* tile) { ek_fac.AddFactors(count, tile, pool); }));
+  sums->trace = ek_fac.trace();
+  // Without a finite trace there are no bases, and the caller says so.
+  if (!std::isfinite(sums->trace) || !ek_fac.MakeBases(pool)) {
+    sums->trace = std::numeric_limits<double>::quiet_NaN();
+    return absl::OkStatus();
+  }
+  return rows->Make(EkFacTileRows(size), most, /*totals=*/nullptr, room,
+                    [&](int64_t count, const double* tile) { ek_fac.AddSquares(count, tile, pool); });
+}
 
 }  // namespace
 
@@ -173,29 +133,42 @@ absl::StatusOr<std::unique_ptr<GaussNewton>> GaussNewton::Make(const GradientFor
                                                                const std::vector<ColumnRange>& columns,
                                                                const GaussNewtonOptions& options, ThreadPool* pool) {
   auto result = std::unique_ptr<GaussNewton>(new GaussNewton());
-  int64_t size = 0;
-  for (const ColumnRange& range : columns) size += range.size();
-  Sums sums(formulas, data, columns, options, size, pool);
-  if (!sums.fits()) {
-    return absl::ResourceExhaustedError(absl::StrFormat(
-        "the Gauss-Newton matrix of %d parameters takes %.1f GB, its rows %.1f GB, and %.1f GB are allowed: fewer "
-        "parameters (--params, --use_last_layers_only), fewer --probes, or more --max_bytes",
-        size, sums.matrix_bytes_ / 1e9, sums.rows_bytes_ / 1e9, static_cast<double>(options.memory_limit) / 1e9));
+  LossRows rows(formulas, data, columns, options.examples, options.probes, options.seed, pool);
+  const int64_t size = rows.size();
+  std::vector<KroneckerBlock> blocks;
+  if (options.ek_fac) {
+    blocks = KroneckerBlocks(NetworkSlices(formulas.potential.descriptor, formulas.potential.shape), columns);
   }
-  RETURN_IF_ERROR(sums.Add());
+  const FormCost cost(rows, blocks, options);
+  RETURN_IF_ERROR(CheckFits(cost, size, options.memory_limit));
+  // D of each column; with trace_damping what it is a multiple of.
+  std::vector<double> damping(size, 1.0);
+  if (!options.damping.empty()) {
+    auto next = damping.begin();
+    for (const ColumnRange& range : columns) next = std::copy_n(&options.damping[range.begin], range.size(), next);
+  }
+  Sums sums;
+  if (options.coupling != LossCoupling::kNone) sums.totals.gradient.assign(3 * size, 0.0);
+  if (options.ek_fac) {
+    std::vector<double> inverse_root;
+    for (const double each : damping) inverse_root.push_back(1 / std::sqrt(each));
+    RETURN_IF_ERROR(AddEkFac(&rows, blocks, std::move(inverse_root), pool, &sums));
+  } else if (cost.keeps_rows) {
+    RETURN_IF_ERROR(KeepRows(&rows, options.coupling != LossCoupling::kNone, &sums));
+  } else {
+    RETURN_IF_ERROR(AddMatrix(&rows, pool, &sums));
+  }
   const auto n = static_cast<double>(options.examples.size());
   result->size_ = size;
   result->num_examples_ = static_cast<int64_t>(options.examples.size());
-  result->num_outputs_ = sums.num_outputs_;
-  result->num_rows_ = sums.num_rows_;
-  result->sums_ = sums.sums_;
-  result->loss_sum_ = sums.loss_sum_ / n;
-  for (double& each : sums.matrix_) each /= n;
-  for (double& each : sums.rows_) each /= std::sqrt(n);
-  for (double& each : sums.coupling_) each /= n;
-  double trace = 0;
-  for (int64_t c = 0; c < size && !sums.keeps_rows_; ++c) trace += sums.matrix_[c * size + c];
-  for (const double each : sums.rows_) trace += each * each;
+  result->num_outputs_ = sums.totals.num_outputs;
+  result->num_rows_ = rows.num_rows();
+  result->sums_ = sums.totals.terms;
+  result->loss_sum_ = sums.totals.loss / n;
+  for (double& each : sums.matrix) each /= n;
+  for (double& each : sums.rows) each /= std::sqrt(n);
+  for (double& each : sums.totals.gradient) each /= n;
+  const double trace = sums.trace / n;
   if (!(trace > 0) || !std::isfinite(trace)) {
     return absl::InvalidArgumentError(
         absl::StrCat("the Gauss-Newton matrix has the trace ", trace,
@@ -203,17 +176,12 @@ absl::StatusOr<std::unique_ptr<GaussNewton>> GaussNewton::Make(const GradientFor
   }
   result->trace_ = trace;
   result->is_damped_by_trace_ = options.damping.empty();
-  std::vector<double> damping;
-  for (const ColumnRange& range : columns) {
-    for (int64_t p = range.begin; p < range.end; ++p) {
-      damping.push_back(options.damping.empty() ? options.trace_damping * trace / static_cast<double>(size)
-                                                : options.damping[p]);
-    }
-  }
+  const double unit = options.damping.empty() ? options.trace_damping * trace / static_cast<double>(size) : 1;
+  for (double& each : damping) each *= unit;
   result->mean_damping_ = 0;
   for (const double each : damping) result->mean_damping_ += each / static_cast<double>(size);
   result->coupling_ = options.coupling;
-  result->term_gradients_ = std::move(sums.coupling_);
+  result->term_gradients_ = std::move(sums.totals.gradient);
   CurvatureLosses losses;
   const double weights[3] = {formulas.weights.energy, formulas.weights.force, formulas.weights.stress};
   for (int t = 0; t < 3 && options.coupling == LossCoupling::kRoots; ++t) {
@@ -224,10 +192,16 @@ absl::StatusOr<std::unique_ptr<GaussNewton>> GaussNewton::Make(const GradientFor
     losses.vectors.insert(losses.vectors.end(), u, u + size);
     losses.divisor.push_back(loss);
   }
-  result->has_matrix_ = !sums.keeps_rows_;
-  result->inverse_ = sums.keeps_rows_
-                         ? InverseOfRows(std::move(sums.rows_), damping, losses, pool, &result->counts_roots_)
-                         : InverseOfMatrix(std::move(sums.matrix_), damping, losses, pool, &result->counts_roots_);
+  result->num_blocks_ = static_cast<int>(blocks.size());
+  result->has_rows_ = cost.keeps_rows;
+  bool* const lost = &result->counts_roots_;
+  if (options.ek_fac) {
+    result->inverse_ = sums.ek_fac->Inverse(1 / n, unit, losses, pool, lost);
+  } else if (cost.keeps_rows) {
+    result->inverse_ = InverseOfRows(std::move(sums.rows), damping, losses, pool, lost);
+  } else {
+    result->inverse_ = InverseOfMatrix(std::move(sums.matrix), damping, losses, pool, lost);
+  }
   if (result->inverse_ == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("the Gauss-Newton matrix with a mean damping of ",
                                                    result->mean_damping_,
@@ -251,7 +225,8 @@ std::string GaussNewton::Describe() const {
   std::string text = absl::StrFormat("Gauss-Newton matrix of %d parameters from %d outputs of %d structures", size_,
                                      num_outputs_, num_examples_);
   if (num_rows_ < num_outputs_) absl::StrAppend(&text, " (", num_rows_, " probes)");
-  if (!has_matrix_) absl::StrAppend(&text, ", by its rows");
+  if (has_rows_) absl::StrAppend(&text, ", by its rows");
+  if (num_blocks_ > 0) absl::StrAppend(&text, ", by EK-FAC in ", num_blocks_, " blocks");
   absl::StrAppendFormat(&text, "; mean damping %.3g%s, mean curvature %.3g", mean_damping_,
                         is_damped_by_trace_ ? " by the trace" : "", trace_ / static_cast<double>(size_));
   if (!std::isnan(effective_parameters_)) {

@@ -18,6 +18,7 @@
 // With roots, H loses u_t u_t^T / (2 w_t S_t) for each term, unless H + D would not stay positive.
 //
 // The inverse has the cheaper of the forms of inverse_curvature.h: with fewer rows than parameters H is never formed.
+// Where both are many, EK-FAC (ek_fac.h) takes H in blocks, each diagonal in a basis of its own.
 
 #ifndef RUTILE_LIB_POTENTIAL_INFLUENCE_CURVATURE_GAUSS_NEWTON_H_
 #define RUTILE_LIB_POTENTIAL_INFLUENCE_CURVATURE_GAUSS_NEWTON_H_
@@ -56,6 +57,7 @@ struct GaussNewtonOptions {
   int probes = 0;
   uint64_t seed = 0;  // of the signs
   LossCoupling coupling = LossCoupling::kNone;
+  bool ek_fac = false;       // EK-FAC in place of H: columns are then whole slices of the parameters
   int64_t memory_limit = 0;  // bytes that the matrix, or its rows, may take; 0: no limit
 };
 
@@ -72,7 +74,7 @@ class GaussNewton {
   int64_t num_outputs() const { return num_outputs_; }
   int64_t num_examples() const { return num_examples_; }
   // tr(H (H + D)^-1): the number of parameters that the data decide. NaN if it was not computed, for what was factored
-  // has more than 6000 rows.
+  // has more than 6000 rows. With EK-FAC it is that of what stands for H.
   double effective_parameters() const { return effective_parameters_; }
   double loss_sum() const { return loss_sum_; }  // sum over outputs of c_k error_k^2 / n
   // The mean square of outputs' errors in the weights of the loss, c_k error_k^2, for each output that is not spent on
@@ -98,7 +100,9 @@ class GaussNewton {
   int64_t size_ = 0, num_outputs_ = 0, num_examples_ = 0, num_rows_ = 0;
   double effective_parameters_ = 0, loss_sum_ = 0, mean_damping_ = 0, trace_ = 0;
   bool counts_roots_ = false;
-  bool is_damped_by_trace_ = false, has_matrix_ = true;
+  bool is_damped_by_trace_ = false;
+  bool has_rows_ = false;                      // in place of the matrix
+  int num_blocks_ = 0;                         // of EK-FAC; 0: another form
   std::unique_ptr<InverseCurvature> inverse_;  // of H + D
   LossCoupling coupling_ = LossCoupling::kNone;
   std::vector<double> term_gradients_;  // [3, C] u_t, or empty

@@ -10,6 +10,7 @@
 #include "lib/matrix/cholesky.h"
 #include "lib/matrix/dense_products.h"
 #include "lib/matrix/matrix_view.h"
+#include "lib/potential/influence/curvature/subtracted_losses.h"
 
 namespace rutile {
 namespace {
@@ -103,9 +104,7 @@ class MatrixInverse final : public InverseCurvature {
 };
 
 // With W = 1 - Z^T L^-T (L + 1)^-1 Z, W W^T = 1 - Z^T G^-1 Z (A. Andrews, AIAA Journal 6, 1165 (1968)), so that M =
-// W^T D^-1/2 without losses. With them, by Woodbury's identity again, A^-1 = M^T (1 + Q Q^T) M for Q = M U F^-T, F F^T
-// = diag(l) - (M U)^T (M U), and by the same formula 1 + Q Q^T = (1 + Q B Q^T) (1 + Q B^T Q^T) for B = (K + 1)^-1, K
-// K^T = 1 + Q^T Q.
+// W^T D^-1/2 without losses.
 class RowsInverse final : public InverseCurvature {
  public:
   explicit RowsInverse(CurvatureRows rows)
@@ -134,7 +133,7 @@ class RowsInverse final : public InverseCurvature {
   int64_t size() const override { return size_; }
   void Solve(int64_t count, double* vectors, ThreadPool* pool) const override {
     SolveHalf(count, vectors, pool);
-    ApplyLosses(count, vectors, /*transposed=*/true);
+    losses_.Apply(count, vectors, /*transposed=*/true);
     // M^T = D^-1/2 W.
     AddRows(count, vectors, /*half_first=*/true, pool);
     Scale(count, vectors);
@@ -142,12 +141,12 @@ class RowsInverse final : public InverseCurvature {
   void SolveHalf(int64_t count, double* vectors, ThreadPool* pool) const override {
     Scale(count, vectors);
     AddRows(count, vectors, /*half_first=*/false, pool);
-    ApplyLosses(count, vectors, /*transposed=*/false);
+    losses_.Apply(count, vectors, /*transposed=*/false);
   }
   double damping_trace() const override { return damping_trace_; }
   const std::vector<double>& Factor() const override { return no_factor_; }
   const CurvatureRows& Rows() const override {
-    CHECK(b_.empty()) << "without what it lost it is another curvature";
+    CHECK(losses_.empty()) << "without what it lost it is another curvature";
     return scaled_;
   }
   void Multiply(double factor) override {
@@ -186,46 +185,16 @@ class RowsInverse final : public InverseCurvature {
     });
   }
 
-  // Makes Q and B of losses.
+  // Subtracts losses; returns false if there are none because A would not be positive definite.
   bool Subtract(const CurvatureLosses& losses, ThreadPool* pool) {
-    const auto n = static_cast<int64_t>(losses.divisor.size());
-    if (n == 0) return true;
-    std::vector<double> p = losses.vectors;  // (M U)^T [n, C]
-    SolveHalf(n, p.data(), pool);
-    std::vector<double> f(n * n);
-    const MatrixView<double> rows{p.data(), n, size_, size_, false};
-    MultiplyDense(rows, rows.Transposed(), /*add=*/false, f.data(), n);
-    for (double& each : f) each = -each;
-    for (int64_t t = 0; t < n; ++t) f[t * n + t] += losses.divisor[t];
-    if (!FactorCholesky(n, f.data())) return false;
-    SolveLower(n, f.data(), n, size_, p.data());
-    std::vector<double> k(n * n);
-    MultiplyDense(rows, rows.Transposed(), /*add=*/false, k.data(), n);
-    for (int64_t t = 0; t < n; ++t) k[t * n + t] += 1;
-    CHECK(FactorCholesky(n, k.data()));
-    for (int64_t t = 0; t < n; ++t) k[t * n + t] += 1;
+    std::vector<double> halves = losses.vectors;
+    SolveHalf(static_cast<int64_t>(losses.divisor.size()), halves.data(), pool);
+    if (!losses_.Make(std::move(halves), losses.divisor)) return false;
     // tr(D A^-1) gains tr(D M^T Q Q^T M) = |W Q|^2.
-    std::vector<double> wq = p;
-    AddRows(n, wq.data(), /*half_first=*/true, pool);
+    std::vector<double> wq = losses_.vectors();
+    AddRows(static_cast<int64_t>(wq.size()) / size_, wq.data(), /*half_first=*/true, pool);
     for (const double each : wq) damping_trace_ += each * each;
-    q_ = std::move(p);
-    b_ = std::move(k);
     return true;
-  }
-
-  // Overwrites vectors y with (1 + Q B^T Q^T) y, or with the transpose of it.
-  void ApplyLosses(int64_t count, double* vectors, bool transposed) const {
-    if (b_.empty()) return;
-    const auto n = static_cast<int64_t>(q_.size()) / size_;
-    std::vector<double> sides(n * count);
-    const MatrixView<double> q{q_.data(), n, size_, size_, false};
-    MultiplyDense(q, MatrixView<double>{vectors, count, size_, size_, true}, /*add=*/false, sides.data(), count);
-    if (transposed) {
-      SolveLower(n, b_.data(), n, count, sides.data());
-    } else {
-      SolveLowerTransposed(n, b_.data(), n, count, sides.data());
-    }
-    MultiplyDense(MatrixView<double>{sides.data(), n, count, count, true}, q, /*add=*/true, vectors, size_);
   }
 
   // True if A x = v holds for the solution of one v, which has a part along the rows and a part beside them.
@@ -264,7 +233,7 @@ class RowsInverse final : public InverseCurvature {
   const int64_t size_, num_rows_;
   CurvatureRows scaled_;                  // Z [R, C] and D^-1/2 [C]
   std::vector<double> factor_, shifted_;  // L and L + 1 [R, R]
-  std::vector<double> q_, b_;             // Q^T [losses, C] and K + 1 [losses, losses], or empty
+  SubtractedLosses losses_;
   const std::vector<double> no_factor_;
   double damping_trace_ = 0;
 };

@@ -79,6 +79,9 @@ absl::StatusOr<LeaveOneOut> ComputeLeaveOneOut(const Potential& potential, const
                                                const PotentialProductsOptions& options) {
   CHECK(options.gauss_newton.has_value());
   RETURN_IF_ERROR(CheckPotentialProducts(potential, point, options));
+  if (options.gauss_newton->ek_fac) {
+    return absl::InvalidArgumentError("leave-one-out errors need the whole Gauss-Newton matrix, and EK-FAC has blocks");
+  }
   ASSIGN_OR_RETURN(const AtomicData train, LearnedLabels(given, potential.repulsion, options.num_threads));
   ASSIGN_OR_RETURN(const TermWeights weights, TermWeightsOf(options.loss, point.loss_weight));
   Potential at_point = potential;

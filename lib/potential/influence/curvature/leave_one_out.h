@@ -51,8 +51,9 @@ struct LeaveOneOut {
 };
 
 // Computes it for the examples of options.gauss_newton, which must be set. columns: the parameters that count.
-// Errors are those of MakePotentialProducts and GaussNewton::Make. Measures of a structure whose leverage has no
-// solution (one that decides some parameter alone, without damping) are infinite.
+// Errors are those of MakePotentialProducts and GaussNewton::Make, and INVALID_ARGUMENT for EK-FAC, which has blocks of
+// the matrix. Measures of a structure whose leverage has no solution (one that decides some parameter alone, without
+// damping) are infinite.
 absl::StatusOr<LeaveOneOut> ComputeLeaveOneOut(const Potential& potential, const AtomicData& train,
                                                const WeightedCheckpoint& point, const std::vector<ColumnRange>& columns,
                                                const PotentialProductsOptions& options);

@@ -4,11 +4,14 @@
 #include <numeric>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/machine/parallel_for.h"
 #include "lib/matrix/cholesky.h"
+#include "lib/potential/influence/curvature/make_curvature.h"
 #include "lib/potential/influence/gradient_testing.h"
 #include "lib/potential/influence/output_rows.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -164,6 +167,22 @@ TEST(LeaveOneOutTest, SelfInfluence) {
     const double expected = std::inner_product(row.begin(), row.end(), solved.begin(), 0.0);
     EXPECT_NEAR(each.self_influence, expected, 1e-9 * expected + 1e-15) << each.structure;
   }
+}
+
+TEST(LeaveOneOutTest, BlocksOfTheMatrixAreRefused) {
+  const AtomicData data = AwkwardStructures();
+  const Potential potential = AwkwardPotential({5, 4}, Activation::kTanh);
+  PotentialProductsOptions options = Options(LossKind::kMse);
+  options.gauss_newton->ek_fac = true;
+  WeightedCheckpoint point;
+  point.parameters = potential.parameters;
+  point.loss_weight = {0.3, 0.7, 2};
+  point.preconditioner = Tensor::Zeros(DType::kF64, {0});
+  const std::vector<ColumnRange> all = {{0, potential.shape.num_parameters()}};
+  EXPECT_THAT(ComputeLeaveOneOut(potential, data, point, all, options).status(),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"leave-one-out", "EK-FAC", "whole"}));
+  EXPECT_THAT(MakeCurvature(potential, data, data, {}, point, all, options).status(),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"curvature file", "EK-FAC", "whole"}));
 }
 
 TEST(LeaveOneOutTest, ThreadsAndHuber) {

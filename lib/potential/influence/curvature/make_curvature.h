@@ -30,8 +30,8 @@ struct MadeCurvature {
 
 // Computes the curvature of the examples of options.gauss_newton, which must be set, as a sum over structures, and the
 // scales that make errors of the structures `held_out` of `calibration` have the variance that is predicted. columns:
-// the parameters that count. INVALID_ARGUMENT: errors of MakePotentialProducts and GaussNewton::Make, or errors that
-// are all zero, which give no scale.
+// the parameters that count. INVALID_ARGUMENT: errors of MakePotentialProducts and GaussNewton::Make, errors that are
+// all zero, which give no scale, or EK-FAC, of which there is no matrix to keep.
 absl::StatusOr<MadeCurvature> MakeCurvature(const Potential& potential, const AtomicData& train,
                                             const AtomicData& calibration, absl::Span<const int64_t> held_out,
                                             const WeightedCheckpoint& point, const std::vector<ColumnRange>& columns,
