@@ -34,8 +34,9 @@ std::string CurvatureFlags::Text() const {
 absl::StatusOr<CurvatureFlags> CurvatureFromFlags(const TracinFlags& flags) {
   CurvatureFlags result;
   if (!flags.gauss_newton) {
-    RETURN_IF_ERROR(RefuseFlags("without --precondition=gauss-newton, --mode=leave-one-out or --mode=curvature",
-                                {"damping", "probes"}));
+    RETURN_IF_ERROR(
+        RefuseFlags("without --precondition=gauss-newton or ek-fac, --mode=leave-one-out or --mode=curvature",
+                    {"damping", "probes"}));
     return result;
   }
   if (FLAGS_damping != "auto") {

@@ -1,4 +1,4 @@
-// Flags of --precondition=gauss-newton, and of measures that need its matrix.
+// Flags of --precondition=gauss-newton and ek-fac, and of measures that need its matrix.
 
 #ifndef RUTILE_TOOLS_TRACIN_CURVATURE_FLAGS_H_
 #define RUTILE_TOOLS_TRACIN_CURVATURE_FLAGS_H_

@@ -97,7 +97,7 @@ void Describe(const TracinFlags& flags, const CheckpointSet& checkpoint_set, con
   description.num_shards = flags.num_shards;
   auto& settings = description.settings;
   if (flags.adam) settings["precondition"] = "adam";
-  if (flags.gauss_newton) settings["precondition"] = "gauss-newton";
+  if (flags.gauss_newton) settings["precondition"] = flags.ek_fac ? "ek-fac" : "gauss-newton";
   if (flags.unrolled) settings["unrolled"] = absl::StrCat("steps ", UnrolledSteps(checkpoint_set.unrolled));
   if (checkpoint_set.has_group_rates) settings["parameter_groups"] = "rates";
   if (!plan->parameters.description.empty()) settings["parameters"] = plan->parameters.description;

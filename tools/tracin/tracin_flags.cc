@@ -48,7 +48,7 @@ DEFINE_string(
     "exponentials of the others' that are not known) and difference:ENTITY (less the score of this tail); structures "
     "also energy (predicted, eV), "
     "atom-force (squared error of the force on --test_atom), force-component (predicted, of --test_atom along "
-    "--test_component). auto: loss; of structures with --precondition=gauss-newton or --unrolled "
+    "--test_component). auto: loss; of structures with --precondition=gauss-newton, ek-fac or --unrolled "
     "energy.");
 DEFINE_string(test_indices, "", "With --mode=single: numbers of tests, from 0, with commas between. Empty: 0.");
 DEFINE_int64(max_tests, 0, "Only the first so many tests. 0: all.");
@@ -65,7 +65,9 @@ DEFINE_string(
     precondition, "none",
     "adam: each product of two numbers of the gradients is divided by sqrt(v) + epsilon of the run's Adam, as "
     "its steps were; gauss-newton: by the curvature of the training loss, so that a score is by how much the test's "
-    "quantity changes if the example is left out (of triples in blocks, of each row of the tables).");
+    "quantity changes if the example is left out (of triples in blocks, of each row of the tables); ek-fac: "
+    "structures, by that curvature in blocks of layers and species (EK-FAC), for potentials of more than some 5000 "
+    "parameters.");
 DEFINE_bool(unrolled, false,
             "Structures: the exact derivative of a test by the weight of each training structure, back through all "
             "steps of the run, in place of sums over checkpoints. Steps between two checkpoints are taken again.");
@@ -118,7 +120,7 @@ constexpr absl::string_view kRankWords[] = {"proponents", "opponents", "absolute
 constexpr EnumNames<InfluenceRanking> kRankNames("examples cannot be listed by", kRankWords);
 constexpr absl::string_view kNormalizeWords[] = {"none", "cosine", "relatif"};
 constexpr EnumNames<InfluenceNormalization> kNormalizeNames("scores cannot be normalized by", kNormalizeWords);
-constexpr absl::string_view kPreconditionWords[] = {"none", "adam", "gauss-newton"};
+constexpr absl::string_view kPreconditionWords[] = {"none", "adam", "gauss-newton", "ek-fac"};
 constexpr EnumNames<Precondition> kPreconditionNames("gradients cannot be preconditioned by", kPreconditionWords);
 constexpr absl::string_view kRatesWords[] = {"auto", "interval", "checkpoint"};
 constexpr EnumNames<CheckpointRates> kRatesNames("checkpoints cannot count by", kRatesWords);
@@ -241,12 +243,14 @@ absl::Status SetScoring(TracinFlags* flags) {
   ASSIGN_OR_RETURN(options.normalization, ParseFlagChoice("normalize", FLAGS_normalize, kNormalizeNames));
   ASSIGN_OR_RETURN(const Precondition precondition, PreconditionFromFlag());
   flags->adam = precondition == Precondition::kAdam;
-  flags->gauss_newton = precondition == Precondition::kGaussNewton || flags->mode == TracinMode::kLeaveOneOut ||
-                        flags->mode == TracinMode::kCurvature;
+  flags->ek_fac = precondition == Precondition::kEkFac;
+  flags->gauss_newton = precondition == Precondition::kGaussNewton || flags->ek_fac ||
+                        flags->mode == TracinMode::kLeaveOneOut || flags->mode == TracinMode::kCurvature;
   if (flags->gauss_newton) {
-    RETURN_IF_ERROR(RefuseFlags("with --precondition=gauss-newton, whose scores are the mean over checkpoints",
-                                {"learning_rate", "rates"}));
-    RETURN_IF_ERROR(RefuseFlags("with --precondition=gauss-newton", {"projection_dim", "projection_type", "verify"}));
+    const std::string with = absl::StrCat("with ", flags->CurvatureFlag());
+    RETURN_IF_ERROR(
+        RefuseFlags(absl::StrCat(with, ", whose scores are the mean over checkpoints"), {"learning_rate", "rates"}));
+    RETURN_IF_ERROR(RefuseFlags(with, {"projection_dim", "projection_type", "verify"}));
   }
   ASSIGN_OR_RETURN(flags->checkpoint_rates, ParseFlagChoice("rates", FLAGS_rates, kRatesNames));
   if (FLAGS_top_k < 0) return Expected("top_k", absl::StrCat(FLAGS_top_k), "1 or more, or 0 for all");
@@ -350,6 +354,11 @@ absl::Status SetTests(TracinFlags* flags) {
 }
 
 }  // namespace
+
+std::string TracinFlags::CurvatureFlag() const {
+  return absl::StrCat("--precondition=",
+                      kPreconditionNames.Name(ek_fac ? Precondition::kEkFac : Precondition::kGaussNewton));
+}
 
 absl::StatusOr<Precondition> PreconditionFromFlag() {
   return ParseFlagChoice("precondition", FLAGS_precondition, kPreconditionNames);

@@ -25,7 +25,7 @@ enum class TracinMode {
 };
 
 // What gradients are multiplied by before their products are formed.
-enum class Precondition { kNone, kAdam, kGaussNewton };
+enum class Precondition { kNone, kAdam, kGaussNewton, kEkFac };
 // INVALID_ARGUMENT for another --precondition.
 absl::StatusOr<Precondition> PreconditionFromFlag();
 
@@ -51,6 +51,7 @@ struct TracinFlags {
   bool adam = false;          // precondition gradients with Adam's state
   bool gauss_newton = false;  // or with the inverse of the loss's Gauss-Newton matrix
   bool unrolled = false;      // derivatives through the steps of the run
+  bool ek_fac = false;        // with gauss_newton: the matrix in blocks, by EK-FAC
   CheckpointRates checkpoint_rates = CheckpointRates::kAuto;
   std::optional<double> learning_rate;     // replaces the checkpoints' rates
   Precision precision = Precision::kAuto;  // or kFp32, kFp64, kBf16
@@ -58,6 +59,8 @@ struct TracinFlags {
   int64_t verify = 0;
   bool resume = false, strict = false, progress = true;
 
+  // "--precondition=gauss-newton" or "--precondition=ek-fac", for messages about either.
+  std::string CurvatureFlag() const;
   bool has_tests() const { return mode == TracinMode::kTests || mode == TracinMode::kSingle; }
 };
 

@@ -442,6 +442,11 @@ absl::Status CheckSameTriples(const TracinFlags& flags, const CheckpointSet& che
 absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeKgeDomain(const TracinFlags& flags,
                                                                const CheckpointSet* checkpoint_set,
                                                                KgeReference reference) {
+  if (flags.ek_fac) {
+    return absl::InvalidArgumentError(
+        "--precondition=ek-fac: is for structures; of triples, --precondition=gauss-newton has the curvature in blocks "
+        "already (a row of a table, a tensor, a Kronecker product)");
+  }
   if (!flags.has_tests()) {
     RETURN_IF_ERROR(RefuseFlags(flags.mode == TracinMode::kSelf ? "with --self" : "with --merge",
                                 {"hops", "test_quantity", "label_test_tails"}));

@@ -135,8 +135,8 @@ absl::StatusOr<std::vector<std::string>> SubsetRuns::InfluenceFiles(const ToolRu
   // Curvature is that of the minimum, where the run has come nearest at its end; of graphs, whose curvature is in
   // blocks, the mean over checkpoints is better (docs/influence.md).
   ASSIGN_OR_RETURN(const Precondition precondition, PreconditionFromFlag());
-  if (precondition == Precondition::kGaussNewton && judged.examples() == kStructureExamples &&
-      FileExists(of_run.checkpoint())) {
+  const bool is_curvature = precondition == Precondition::kGaussNewton || precondition == Precondition::kEkFac;
+  if (is_curvature && judged.examples() == kStructureExamples && FileExists(of_run.checkpoint())) {
     checkpoints = {of_run.checkpoint()};
   }
   if (checkpoints.empty()) {

@@ -51,6 +51,7 @@ absl::StatusOr<PotentialCurvature> PotentialCurvature::Create(const TracinFlags&
   options.examples = std::move(examples);
   options.seed = flags.seed;
   options.memory_limit = flags.options.memory_limit;
+  options.ek_fac = flags.ek_fac;
   result.own_weights_ = !checkpoint_set.are_models() && !FlagGiven("term_weights");
   if (!result.own_weights_ && flags.mode != TracinMode::kLeaveOneOut && flags.mode != TracinMode::kCurvature) {
     PrintMessage(

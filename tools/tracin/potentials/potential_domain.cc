@@ -20,6 +20,7 @@
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/data/atomic_inputs.h"
 #include "lib/potential/data/structure_list.h"
+#include "lib/potential/influence/curvature/ek_fac.h"
 #include "lib/potential/influence/curvature/leave_one_out.h"
 #include "lib/potential/influence/curvature/make_curvature.h"
 #include "lib/potential/influence/potential_products.h"
@@ -125,7 +126,10 @@ class PotentialDomain : public InfluenceDomain {
 
   int64_t bytes_per_point() const override {
     const int64_t numbers = slices_.empty() ? 0 : slices_.back().offset + slices_.back().num_elements();
-    const int64_t matrix = flags_.gauss_newton ? 8 * numbers * numbers : 0;
+    int64_t matrix = flags_.gauss_newton ? 8 * numbers * numbers : 0;
+    if (flags_.ek_fac) {
+      matrix = static_cast<int64_t>(EkFac::Bytes(KroneckerBlocks(slices_, {{0, numbers}})));
+    }
     return 8 * numbers + matrix + options_.num_threads * kWorkspaceBytes;
   }
   double tolerance() const override { return options_.precision == DType::kF64 ? 1e-9 : 2e-4; }

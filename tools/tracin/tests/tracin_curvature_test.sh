@@ -84,6 +84,41 @@ ok params.tsv $gn --params='network.Ti.*' $last
 expect_line 'Gauss-Newton matrix of ' log
 ok probes.tsv $gn --probes=4 --seed=1 $last
 expect_line ' probes)' log
+# In blocks of layers and species: of all losses, by the same routes.
+ek="--precondition=ek-fac --train=s.extxyz --test=t.extxyz --top_k=0"
+for loss in rmse mse huber; do
+  ok ek.tsv $ek $loss/checkpoints/last.safetensors
+  expect_line 'last.safetensors: Gauss-Newton matrix of .*, by EK-FAC in 4 blocks; mean damping .*; the data decide' log
+  cmp ek.tsv $loss.tsv > /dev/null && fail "$loss: EK-FAC is the whole matrix"
+done
+ok ek.tsv $ek $last
+head -n 1 ek.tsv | grep -q 'score\[eV\]' || fail "EK-FAC: the predicted energy: $(head -n 1 ek.tsv)"
+ok one.tsv $ek --threads=1 $last && cmp one.tsv ek.tsv || fail "EK-FAC: threads"
+ok two.tsv $ek --num_processes=2 $last && cmp two.tsv ek.tsv || fail "EK-FAC: processes"
+ok blocks.tsv $ek --blocks $last
+awk -F'\t' \
+  'NR > 1 { d = $10 - $11 - $12; if (d < 0) d = -d; if (!(d <= 1e-6 * ($10 < 0 ? -$10 : $10) + 1e-12)) exit 1 }' \
+  blocks.tsv || fail "EK-FAC: blocks do not add up"
+ok self.tsv --self --precondition=ek-fac --damping=trace:0.1 --train=s.extxyz --top_k=0 $last
+awk -F'\t' 'NR > 1 && !($NF >= 0) { exit 1 }' self.tsv || fail "EK-FAC: a negative square"
+ok mean.tsv $ek --probes=4 --params='network.Ti.*' mse/checkpoints/epoch-00003.safetensors $last
+expect_line 'probes), by EK-FAC in 2 blocks' log
+ok forces.tsv $ek --test_quantity=force-component --test_atom=0 $last
+# The last layer has one output, whose block is whole: of one species it is the matrix.
+for kind in gauss-newton ek-fac; do
+  ok $kind.tsv --precondition=$kind --params='network.Ti.1.*' --train=s.extxyz --test=t.extxyz --top_k=0 \
+    --damping=trace:0.1 $last
+done
+paste gauss-newton.tsv ek-fac.tsv | awk -F'\t' 'NR > 1 { d = $10 - $20; if (d < 0) d = -d
+  if ($6 != $16 || !(d <= 1e-7 * ($10 < 0 ? -$10 : $10) + 1e-12)) exit 1; ++n } END { exit !(n > 40) }' ||
+  fail "EK-FAC: one block: $(head -n 3 gauss-newton.tsv ek-fac.tsv)"
+# A file of influence says which curvature it is of.
+ok shard.tsv $ek --shard=1/2 --output=e1.safetensors $last
+ok shard.tsv $gn --shard=2/2 --output=g2.safetensors $last
+refuses 'not of one computation.*settings' --merge --model=mse/best.safetensors --train=s.extxyz --test=t.extxyz \
+  e1.safetensors g2.safetensors
+ok shard.tsv $ek --shard=2/2 --output=e2.safetensors $last
+ok merged.tsv --merge --model=mse/best.safetensors --train=s.extxyz --test=t.extxyz e1.safetensors e2.safetensors
 # The difference of two energies is the difference of the scores.
 printf '1 -1\n' > w
 ok difference.tsv $gn --test_weights=w $last
@@ -117,6 +152,13 @@ refuses '--damping has no effect without' --train=s.extxyz --test=t.extxyz --dam
 refuses '--learning_rate has no effect with --precondition=gauss-newton' $gn --learning_rate=1 $last
 refuses '--verify has no effect with --precondition=gauss-newton' $gn --verify=1 $last
 refuses '--precision=fp64' $gn --precision=fp32 $last
+refuses '--precondition=ek-fac: needs --precision=fp64' $ek --precision=fp32 $last
+refuses '--rates has no effect with --precondition=ek-fac' $ek --rates=interval $last
+refuses '--precondition has no effect with --mode=leave-one-out' --mode=leave-one-out --precondition=ek-fac \
+  --train=s.extxyz $last
+refuses '--precondition has no effect with --mode=curvature' --mode=curvature --precondition=ek-fac --train=s.extxyz \
+  --output=c.safetensors $last
+refuses 'EK-FAC .* take .* GB, and .* are allowed' $ek --max_bytes=10000 $last
 refuses 'takes .* GB, and .* are allowed' $gn --max_bytes=100000 $last
 refuses 'is of one checkpoint or model, and there are 2' --mode=leave-one-out --train=s.extxyz \
   mse/checkpoints/epoch-*.safetensors

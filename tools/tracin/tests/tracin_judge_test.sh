@@ -160,7 +160,10 @@ expect_line '^tracin: influence of 1 checkpoint ->' log
 expect_line 'quantity: energy' log
 succeeds $tracin $data --top_k=0 $curved --output=curved.safetensors run/checkpoints/last.safetensors
 $diff --rtol=0 curved.safetensors curved/influence.safetensors || fail "flags of curvature are not passed on"
-succeeds $tracin $data --judge=curved --plan_subsets=3 run curved.safetensors energy.safetensors
+succeeds $tracin $data --top_k=0 --precondition=ek-fac --output=ek.safetensors run/checkpoints/last.safetensors
+succeeds $tracin $data --judge=curved --plan_subsets=3 run curved.safetensors ek.safetensors energy.safetensors
+succeeds $tracin $data --judge=by-blocks --plan_subsets=3 --precondition=ek-fac run
+expect_line '^tracin: influence of 1 checkpoint ->' log
 refuses '--damping has no effect with influence files' $tracin $data --judge=curved --plan_subsets=3 $curved run \
   curved.safetensors
 

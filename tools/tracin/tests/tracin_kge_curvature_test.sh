@@ -87,6 +87,7 @@ refuses '--normalize has no effect with --sum_inverse' $data --sum_inverse --nor
 refuses '--verify has no effect with --sum_inverse' $data --sum_inverse --verify=2 $last
 refuses '--sum_inverse has no effect with --mode=self' --train=g.safetensors --mode=self --sum_inverse $last
 refuses '--damping has no effect without --precondition=gauss-newton' $data --damping=1 $last
+refuses '--precondition=ek-fac: is for structures' $data --precondition=ek-fac $last
 refuses '--verify has no effect with --precondition=gauss-newton' $gn --verify=3 $last
 refuses '--mode=leave-one-out .* for structures' --train=g.safetensors --mode=leave-one-out $last
 refuses 'curvature takes .* MB .* for each of 299 entities.* 0 MB are allowed' $gn --max_bytes=100000 $last
