@@ -14,7 +14,6 @@
 #include "lib/matrix/dense_products.h"
 #include "lib/matrix/matrix_view.h"
 #include "lib/matrix/symmetric_eigen.h"
-#include "lib/potential/influence/curvature/subtracted_losses.h"
 
 namespace rutile {
 namespace {
@@ -144,31 +143,18 @@ class EkFac::Solver final : public InverseCurvature {
         size_(static_cast<int64_t>(inverse_root.size())),
         inverse_root_(std::move(inverse_root)) {
     damping_trace_ = 0;
-    damping_share_.resize(size_);
     for (Basis& basis : bases_) {
       // What is left of lambda is (lambda + t)^-1/2.
-      basis.ForEach(basis.block.width(), [&](int64_t c, int64_t at) {
-        double& each = basis.squares[at];
-        damping_share_[c] = damping / (each + damping);
-        damping_trace_ += damping_share_[c];
+      for (double& each : basis.squares) {
+        damping_trace_ += damping / (each + damping);
         each = 1 / std::sqrt(each + damping);
-      });
+      }
     }
-  }
-
-  bool Subtract(const CurvatureLosses& losses, ThreadPool* pool) {
-    std::vector<double> halves = losses.vectors;
-    SolveHalf(static_cast<int64_t>(losses.divisor.size()), halves.data(), pool);
-    if (!losses_.Make(std::move(halves), losses.divisor)) return false;
-    const std::vector<double>& q = losses_.vectors();
-    for (size_t k = 0; k < q.size(); ++k) damping_trace_ += damping_share_[k % damping_share_.size()] * q[k] * q[k];
-    return true;
   }
 
   int64_t size() const override { return size_; }
   void Solve(int64_t count, double* vectors, ThreadPool* pool) const override {
     SolveHalf(count, vectors, pool);
-    losses_.Apply(count, vectors, /*transposed=*/true);
     For(pool, bases_.size(), [&](size_t b) {
       const Basis& basis = bases_[b];
       std::vector<double> matrices = basis.Gather(count, vectors, size_, nullptr);
@@ -186,7 +172,6 @@ class EkFac::Solver final : public InverseCurvature {
       Scale(basis, count, &matrices);
       basis.Scatter(count, matrices, nullptr, vectors, size_);
     });
-    losses_.Apply(count, vectors, /*transposed=*/false);
   }
   double damping_trace() const override { return damping_trace_; }
   const std::vector<double>& Factor() const override { return no_factor_; }
@@ -213,8 +198,6 @@ class EkFac::Solver final : public InverseCurvature {
   std::vector<Basis> bases_;
   const int64_t size_;
   const std::vector<double> inverse_root_;
-  std::vector<double> damping_share_;  // [C] of t in lambda + t
-  SubtractedLosses losses_;
   double damping_trace_ = 0;
   const std::vector<double> no_factor_;
   const CurvatureRows no_rows_;
@@ -235,8 +218,8 @@ double EkFac::Bytes(const std::vector<KroneckerBlock>& blocks) {
   double numbers = 0;
   for (const KroneckerBlock& block : blocks) {
     const auto m = static_cast<double>(block.outputs), w = static_cast<double>(block.width());
-    // The factors, the eigenvalues, D and the share of damping.
-    numbers += m * m + w * w + 3 * m * w;
+    // The factors, the eigenvalues and D.
+    numbers += m * m + w * w + 2 * m * w;
   }
   return 8 * numbers;
 }
@@ -286,14 +269,11 @@ void EkFac::AddSquares(int64_t count, const double* rows, ThreadPool* pool) {
   });
 }
 
-std::unique_ptr<InverseCurvature> EkFac::Inverse(double share, double damping, const CurvatureLosses& losses,
-                                                 ThreadPool* pool, bool* lost) {
+std::unique_ptr<InverseCurvature> EkFac::Inverse(double share, double damping) {
   for (Basis& basis : bases_) {
     for (double& each : basis.squares) each *= share;
   }
-  auto made = std::make_unique<Solver>(std::move(bases_), std::move(inverse_root_), damping);
-  *lost = made->Subtract(losses, pool);
-  return made;
+  return std::make_unique<Solver>(std::move(bases_), std::move(inverse_root_), damping);
 }
 
 }  // namespace rutile

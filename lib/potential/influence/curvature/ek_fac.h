@@ -13,7 +13,7 @@
 //
 //   lambda_ij = 1/n sum over rows of (u_i^T G' v_j)^2
 //
-// are the diagonal of the block in their basis, and no other diagonal is nearer to it (George et al., section 3.2):
+// are the diagonal of the block in their basis, and no other diagonal is nearer to it:
 //
 //   H + t D  ~  S^-1 [ sum over ij of (lambda_ij + t) (u_i x v_j) (u_i x v_j)^T ] S^-1.
 //
@@ -74,10 +74,8 @@ class EkFac {
   void AddSquares(int64_t count, const double* rows, ThreadPool* pool);
   double trace() const { return trace_; }  // sum of squares of all rows of AddFactors
 
-  // Returns the inverse of H + t D, where H is `share` times the sum over rows, and hands the memory over. `losses` are
-  // left out, and *lost is false, where it would not be positive definite with them.
-  std::unique_ptr<InverseCurvature> Inverse(double share, double damping, const CurvatureLosses& losses,
-                                            ThreadPool* pool, bool* lost);
+  // Returns the inverse of H + t D, where H is `share` times the sum over rows, and hands the memory over.
+  std::unique_ptr<InverseCurvature> Inverse(double share, double damping);
 
  private:
   struct Basis;

@@ -206,55 +206,20 @@ TEST(EkFacTest, LiesBetweenKFacAndTheBlocks) {
   EXPECT_GT(error, 1e-4 * SquareOf(exact));
 }
 
-TEST(EkFacTest, LosesWhatRootsOfMeansTake) {
+// What roots of means take off the matrix leaves blocks indefinite or nearly so: gradients are coupled, and blocks not.
+TEST(EkFacTest, RootsOfMeansLeaveTheBlocksAlone) {
   const Potential potential = AwkwardPotential({5, 4}, kTanh);
   const AtomicData data = AwkwardStructures();
-  const LossOptions loss = Loss(LossKind::kRmse);
-  const GradientFormulas formulas(potential, loss, kWeights, AngularMethod::kMoments);
-  const int64_t p = potential.shape.num_parameters();
+  const GradientFormulas formulas(potential, Loss(LossKind::kRmse), kWeights, AngularMethod::kMoments);
   GaussNewtonOptions options;
   options.examples = All();
-  options.damping = Damping(p);
+  const auto plain = Make(formulas, data, Whole(potential), options);
   options.coupling = LossCoupling::kRoots;
-  // The whole matrix would stay positive; its blocks need more damping for that.
-  EXPECT_NE(Make(formulas, data, Whole(potential), options)->Describe().find("left out"), std::string::npos);
-  for (double& each : options.damping) each *= 100;
-  const auto made = Make(formulas, data, Whole(potential), options);
-  ASSERT_NE(made, nullptr);
-  ASSERT_EQ(made->Describe().find("left out"), std::string::npos) << made->Describe();
-  // u_t is n^-1 times the gradient of the term with its weight; what is lost is u u^T n / (2 w S).
-  std::vector<double> a = DenseEkFac(RowsOf(formulas, data, Whole(potential)), BlocksOf(potential, Whole(potential)),
-                                     options.damping, 0.5, [](double l) { return l + 1; });
-  OutputRows maker(formulas, Whole(potential));
-  std::vector<StructureOutput> outputs;
-  const double weights[3] = {kWeights.energy, kWeights.force, kWeights.stress};
-  for (int t = 0; t < 3; ++t) {
-    std::vector<double> u(p, 0.0), row(p);
-    double sum = 0;
-    for (const int64_t s : All()) {
-      StructureTerms terms;
-      ASSERT_TRUE(maker.Predict(data, s, &outputs, &terms).ok());
-      if (outputs.empty()) continue;
-      std::vector<double> slopes;
-      for (const StructureOutput& output : outputs) slopes.push_back(output.term == t ? output.slope : 0);
-      maker.Combination(slopes, row.data());
-      for (int64_t c = 0; c < p; ++c) u[c] += row[c] / kNumAwkward;
-      sum += terms.sum[t];
-    }
-    for (int64_t k = 0; k < p * p; ++k) a[k] -= u[k / p] * u[k % p] * kNumAwkward / (2 * weights[t] * sum);
-  }
-  const std::vector<double> inverse = Inverse(*made);
-  double worst = 0, trace = 0;
-  for (int64_t i = 0; i < p; ++i) {
-    trace += options.damping[i] * inverse[i * p + i];
-    for (int64_t j = 0; j < p; ++j) {
-      double product = i == j ? -1 : 0;
-      for (int64_t k = 0; k < p; ++k) product += a[i * p + k] * inverse[j * p + k];
-      worst = std::max(worst, std::abs(product));
-    }
-  }
-  EXPECT_LT(worst, 1e-9);
-  EXPECT_NEAR(made->effective_parameters(), static_cast<double>(p) - trace, 1e-9 * static_cast<double>(p));
+  const auto roots = Make(formulas, data, Whole(potential), options);
+  EXPECT_EQ(Inverse(*roots), Inverse(*plain));
+  EXPECT_TRUE(roots->is_coupled());
+  EXPECT_NE(roots->Describe().find("left out of the matrix"), std::string::npos) << roots->Describe();
+  EXPECT_EQ(plain->Describe().find("left out of the matrix"), std::string::npos) << plain->Describe();
 }
 
 TEST(EkFacTest, HalvesThreadsProbesAndMemory) {

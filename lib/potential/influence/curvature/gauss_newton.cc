@@ -184,7 +184,7 @@ absl::StatusOr<std::unique_ptr<GaussNewton>> GaussNewton::Make(const GradientFor
   result->term_gradients_ = std::move(sums.totals.gradient);
   CurvatureLosses losses;
   const double weights[3] = {formulas.weights.energy, formulas.weights.force, formulas.weights.stress};
-  for (int t = 0; t < 3 && options.coupling == LossCoupling::kRoots; ++t) {
+  for (int t = 0; t < 3 && options.coupling == LossCoupling::kRoots && !options.ek_fac; ++t) {
     // The weights of formulas are those of l: n times those of L.
     const double loss = 2 * weights[t] / n * result->sums_.sum[t];
     if (!(loss > 0)) continue;
@@ -196,7 +196,7 @@ absl::StatusOr<std::unique_ptr<GaussNewton>> GaussNewton::Make(const GradientFor
   result->has_rows_ = cost.keeps_rows;
   bool* const lost = &result->counts_roots_;
   if (options.ek_fac) {
-    result->inverse_ = sums.ek_fac->Inverse(1 / n, unit, losses, pool, lost);
+    result->inverse_ = sums.ek_fac->Inverse(1 / n, unit);
   } else if (cost.keeps_rows) {
     result->inverse_ = InverseOfRows(std::move(sums.rows), damping, losses, pool, lost);
   } else {
@@ -233,8 +233,8 @@ std::string GaussNewton::Describe() const {
     absl::StrAppendFormat(&text, "; the data decide %.1f parameters", effective_parameters_);
   }
   if (coupling_ == LossCoupling::kRoots && !counts_roots_) {
-    absl::StrAppend(&text,
-                    "; the coupling of roots of means is left out of the matrix, which it would make indefinite");
+    absl::StrAppend(&text, "; the coupling of roots of means is left out of the matrix, ",
+                    num_blocks_ > 0 ? "whose blocks it would make nearly singular" : "which it would make indefinite");
   }
   return text;
 }

@@ -18,7 +18,8 @@
 // With roots, H loses u_t u_t^T / (2 w_t S_t) for each term, unless H + D would not stay positive.
 //
 // The inverse has the cheaper of the forms of inverse_curvature.h: with fewer rows than parameters H is never formed.
-// Where both are many, EK-FAC (ek_fac.h) takes H in blocks, each diagonal in a basis of its own.
+// Where both are many, EK-FAC (ek_fac.h) takes H in blocks, each diagonal in a basis of its own, and loses nothing with
+// roots: u_t u_t^T leaves little of H along u_t, and blocks, which are not H, would be nearly singular or indefinite.
 
 #ifndef RUTILE_LIB_POTENTIAL_INFLUENCE_CURVATURE_GAUSS_NEWTON_H_
 #define RUTILE_LIB_POTENTIAL_INFLUENCE_CURVATURE_GAUSS_NEWTON_H_
