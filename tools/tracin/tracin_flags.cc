@@ -66,8 +66,8 @@ DEFINE_string(
     "adam: each product of two numbers of the gradients is divided by sqrt(v) + epsilon of the run's Adam, as "
     "its steps were; gauss-newton: by the curvature of the training loss, so that a score is by how much the test's "
     "quantity changes if the example is left out (of triples in blocks, of each row of the tables); ek-fac: "
-    "structures, by that curvature in blocks of layers and species (EK-FAC), for potentials of more than some 5000 "
-    "parameters.");
+    "structures, by that curvature in blocks of layers and species (EK-FAC), which is less right and costs less where "
+    "parameters and outputs are many.");
 DEFINE_bool(unrolled, false,
             "Structures: the exact derivative of a test by the weight of each training structure, back through all "
             "steps of the run, in place of sums over checkpoints. Steps between two checkpoints are taken again.");
