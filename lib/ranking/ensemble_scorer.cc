@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -30,23 +31,35 @@ struct Member {
   KgeScorer scorer;
   int64_t width = 0;               // the model's d + 1
   int64_t begin = 0;               // of its part of a row of the ensemble
-  std::vector<double> covariance;  // [width, width]
+  std::vector<double> covariance;  // of the rows, [width, width]
 
-  // Returns the standard deviation of the scores of all entities for the query v, with a last number of 1.
-  double Deviation(const std::vector<double>& v) const {
-    double variance = 0;
-    for (int64_t i = 0; i < width; ++i) {
-      double sum = 0;
-      for (int64_t j = 0; j < width; ++j) sum += covariance[i * width + j] * v[j];
-      variance += v[i] * sum;
+  // Returns the rows, [N, width].
+  std::vector<double> Rows() const {
+    const std::vector<double> entities = Doubles(scorer.entities), bias = Doubles(scorer.bias);
+    const int64_t num = scorer.num_entities();
+    std::vector<double> rows(num * width);
+    for (int64_t e = 0; e < num; ++e) {
+      std::copy_n(entities.begin() + e * (width - 1), width - 1, rows.begin() + e * width);
+      if (!bias.empty()) rows[(e + 1) * width - 1] = bias[e];
     }
-    return std::sqrt(std::max(0.0, variance));
+    return rows;
   }
 };
 
-// Takes the mean from each row, and fills in the covariance over entities. rows: [N, width].
-void CenterRows(std::vector<double>* rows, Member* member) {
-  const int64_t width = member->width, num = member->scorer.num_entities();
+// Returns 1 over the standard deviation of <v, x> over vectors x of this covariance, or 0 where all are equal.
+// v: [width].
+double Scale(const std::vector<double>& covariance, const double* v, int64_t width) {
+  double variance = 0;
+  for (int64_t i = 0; i < width; ++i) {
+    double sum = 0;
+    for (int64_t j = 0; j < width; ++j) sum += covariance[i * width + j] * v[j];
+    variance += v[i] * sum;
+  }
+  return variance > 0 ? 1 / std::sqrt(variance) : 0;
+}
+
+// Takes the mean from each row, and returns the covariance of what is left, [width, width]. rows: [num, width].
+std::vector<double> CenterRows(int64_t num, int64_t width, std::vector<double>* rows) {
   std::vector<double> mean(width), size(width);
   for (int64_t e = 0; e < num; ++e) {
     for (int64_t i = 0; i < width; ++i) {
@@ -54,7 +67,7 @@ void CenterRows(std::vector<double>* rows, Member* member) {
       size[i] = std::max(size[i], std::abs((*rows)[e * width + i]));
     }
   }
-  member->covariance.assign(width * width, 0);
+  std::vector<double> covariance(width * width);
   for (int64_t e = 0; e < num; ++e) {
     double* const row = rows->data() + e * width;
     for (int64_t i = 0; i < width; ++i) {
@@ -63,11 +76,80 @@ void CenterRows(std::vector<double>* rows, Member* member) {
       if (std::abs(row[i]) < 1e-12 * size[i]) row[i] = 0;
     }
     for (int64_t i = 0; i < width; ++i) {
-      double* const of_row = member->covariance.data() + i * width;
+      double* const of_row = covariance.data() + i * width;
       for (int64_t j = 0; j < width; ++j) of_row[j] += row[i] * row[j];
     }
   }
-  for (double& value : member->covariance) value /= static_cast<double>(num);
+  for (double& value : covariance) value /= static_cast<double>(num);
+  return covariance;
+}
+
+// Copies a member's rows, [N, width], to their place in those of the ensemble, [N, d].
+void Place(const std::vector<double>& rows, const Member& member, Tensor* table) {
+  const int64_t dim = table->dim(1), width = member.width;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const int64_t at = static_cast<int64_t>(i) / width * dim + member.begin + static_cast<int64_t>(i) % width;
+    if (table->dtype() == DType::kF64) {
+      table->mutable_values<double>()[at] = rows[i];
+    } else {
+      table->mutable_values<float>()[at] = static_cast<float>(rows[i]);
+    }
+  }
+}
+
+// Returns v(h, relation) of all heads by one model, with a last number of 1: [N, width].
+template <typename T>
+absl::StatusOr<std::vector<double>> VectorsOfHeads(const Member& member, int32_t relation) {
+  const int64_t num = member.scorer.num_entities(), dim = member.scorer.dim();
+  std::vector<int32_t> heads(num);
+  std::iota(heads.begin(), heads.end(), 0);
+  std::vector<T> hidden(num * dim);
+  RETURN_IF_ERROR(FillHidden<T>(member.scorer, heads, std::vector<int32_t>(num, relation), absl::MakeSpan(hidden)));
+  std::vector<double> vectors(num * member.width, 1);
+  for (int64_t h = 0; h < num; ++h) std::copy_n(hidden.begin() + h * dim, dim, vectors.begin() + h * member.width);
+  return vectors;
+}
+
+template <typename T>
+void CopyRows(const Tensor& table, absl::Span<const int32_t> ids, Tensor* rows) {
+  const int64_t dim = table.dim(1);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    std::copy_n(table.values<T>().begin() + ids[i] * dim, dim, rows->mutable_values<T>().begin() + i * dim);
+  }
+}
+
+// Makes the scorer that compares heads of one relation (KgeScorer::heads_of). A model's scores of the heads of a tail
+// are <v_h, row>, with mean <mean v, row> and variance row^T C row, C the covariance of the v.
+absl::StatusOr<KgeScorer> ScorerOfHeads(const std::vector<Member>& members, DType dtype, int64_t dim,
+                                        int32_t relation) {
+  const int64_t num = members[0].scorer.num_entities();
+  KgeScorer heads;
+  heads.entities = Tensor::Zeros(dtype, {num, dim});
+  heads.bias = Tensor::Zeros(dtype, {0});
+  heads.num_relations = members[0].scorer.num_relations;
+  Tensor vectors = Tensor::Zeros(dtype, {num, dim});
+  for (const Member& member : members) {
+    const bool is_double = member.scorer.entities.dtype() == DType::kF64;
+    ASSIGN_OR_RETURN(std::vector<double> of_heads,
+                     is_double ? VectorsOfHeads<double>(member, relation) : VectorsOfHeads<float>(member, relation));
+    const std::vector<double> covariance = CenterRows(num, member.width, &of_heads);
+    Place(of_heads, member, &vectors);
+    std::vector<double> rows = member.Rows();
+    for (int64_t e = 0; e < num; ++e) {
+      const double scale = Scale(covariance, rows.data() + e * member.width, member.width);
+      for (int64_t i = 0; i < member.width; ++i) rows[e * member.width + i] *= scale;
+    }
+    Place(rows, member, &heads.entities);
+  }
+  heads.hidden = [vectors](absl::Span<const int32_t> ids, absl::Span<const int32_t>, Tensor* hidden) {
+    if (vectors.dtype() == DType::kF64) {
+      CopyRows<double>(vectors, ids, hidden);
+    } else {
+      CopyRows<float>(vectors, ids, hidden);
+    }
+    return absl::OkStatus();
+  };
+  return heads;
 }
 
 template <typename T>
@@ -84,8 +166,7 @@ absl::Status Fill(const std::vector<Member>& members, absl::Span<const int32_t> 
     for (size_t q = 0; q < heads.size(); ++q) {
       std::copy_n(values.begin() + q * (member.width - 1), member.width - 1, v.begin());
       v.back() = 1;
-      const double deviation = member.Deviation(v);
-      const double scale = deviation > 0 ? 1 / deviation : 0;
+      const double scale = Scale(member.covariance, v.data(), member.width);
       T* const to = out.data() + q * dim + member.begin;
       for (int64_t i = 0; i < member.width; ++i) to[i] = static_cast<T>(scale * v[i]);
     }
@@ -124,33 +205,23 @@ absl::StatusOr<KgeScorer> MakeEnsembleScorer(std::vector<KgeScorer> models) {
   ensemble.entities = Tensor::Zeros(is_double ? DType::kF64 : DType::kF32, {num, dim});
   ensemble.bias = Tensor::Zeros(ensemble.entities.dtype(), {0});
   ensemble.num_relations = models[0].num_relations;
-  ensemble.scaled_by_query = true;
   for (Member& member : *members) {
-    const std::vector<double> entities = Doubles(member.scorer.entities), bias = Doubles(member.scorer.bias);
-    std::vector<double> rows(num * member.width);
-    for (int64_t e = 0; e < num; ++e) {
-      std::copy_n(entities.begin() + e * (member.width - 1), member.width - 1, rows.begin() + e * member.width);
-      if (!bias.empty()) rows[(e + 1) * member.width - 1] = bias[e];
-    }
+    std::vector<double> rows = member.Rows();
     for (int64_t i = 0; i < num * member.width; ++i) {
       if (std::isfinite(rows[i])) continue;
       return absl::InvalidArgumentError(
           absl::StrCat("a number of entity ", i / member.width, " is not finite: such a model has no part in others"));
     }
-    CenterRows(&rows, &member);
-    for (int64_t i = 0; i < num * member.width; ++i) {
-      const int64_t at = i / member.width * dim + member.begin + i % member.width;
-      if (is_double) {
-        ensemble.entities.mutable_values<double>()[at] = rows[i];
-      } else {
-        ensemble.entities.mutable_values<float>()[at] = static_cast<float>(rows[i]);
-      }
-    }
+    member.covariance = CenterRows(num, member.width, &rows);
+    Place(rows, member, &ensemble.entities);
   }
   ensemble.hidden = [members, is_double](absl::Span<const int32_t> heads, absl::Span<const int32_t> relations,
                                          Tensor* hidden) {
     return is_double ? Fill<double>(*members, heads, relations, hidden)
                      : Fill<float>(*members, heads, relations, hidden);
+  };
+  ensemble.heads_of = [members, dtype = ensemble.entities.dtype(), dim](int32_t relation) {
+    return ScorerOfHeads(*members, dtype, dim, relation);
   };
   return ensemble;
 }

@@ -18,8 +18,12 @@ namespace rutile {
 // for two more in double.
 //
 // The type is F64 if that of a model is. INVALID_ARGUMENT: the models differ in their numbers of entities or relations,
-// a row is not finite, or scores are distances. Means and deviations are those of a query (head, relation), so a sum of
-// models without inverses ranks no heads (KgeScorer::scaled_by_query).
+// a row is not finite, or scores are distances.
+//
+// Means and deviations of `hidden` are those of the tails of a query (head, relation). Heads of (?, relation, tail), of
+// models without inverses, have scores of their own (KgeScorer::heads_of): each model's s(h, relation, tail),
+// standardized over all heads h. The scorer of a relation takes memory for the vectors of all heads and the rows of all
+// tails, and while it is made for those of one model in double, and time N d^2 beside that of the vectors.
 absl::StatusOr<KgeScorer> MakeEnsembleScorer(std::vector<KgeScorer> models);
 
 }  // namespace rutile

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,7 +18,6 @@
 #include "lib/ranking/rank_options.h"
 #include "lib/ranking/rank_triples.h"
 #include "lib/ranking/scorer_testing.h"
-#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -103,21 +104,78 @@ TEST(EnsembleScorerTest, AModelThatSaysNothingAddsNothing) {
   EXPECT_EQ(Scores(*with, 1, 0), Scores(*without, 1, 0));
 }
 
-// A head of (relation, tail) is scored by its own query, and each query has a mean and a deviation of its own.
-TEST(EnsembleScorerTest, HeadsNeedInverseRelations) {
-  const KnowledgeGraph graph = TestGraph(kNum, kRelations, /*inverses=*/false);
-  const TestModel<double> model(kNum, kRelations, 4);
-  const auto ensemble = MakeEnsembleScorer({model.Scorer(), model.Scorer()});
+// Of models without inverses: each model's own scores of (h, relation, tail), standardized over all heads h.
+TEST(EnsembleScorerTest, HeadsWithoutInversesByEachModelsOwnScores) {
+  KnowledgeGraph graph = TestGraph(kNum, kRelations, /*inverses=*/false);
+  TestModel<double> a = Model<double>(3, 1, 1), b = Model<double>(5, 100, 2);
+  TestModel<float> c = Model<float>(4, 0.01, 3);
+  a.relations = b.relations = c.relations = kRelations;
+  const auto ensemble = MakeEnsembleScorer({a.Scorer(), b.Scorer(), c.Scorer()});
   ASSERT_TRUE(ensemble.ok()) << ensemble.status();
+  const auto score_heads = [&](int32_t relation, int32_t tail) {
+    std::vector<double> sums(kNum);
+    const auto add = [&](const auto& model) {
+      double mean = 0, variance = 0;
+      for (int32_t h = 0; h < kNum; ++h) mean += model.Score(h, relation, tail) / kNum;
+      for (int32_t h = 0; h < kNum; ++h) variance += std::pow(model.Score(h, relation, tail) - mean, 2) / kNum;
+      for (int32_t h = 0; h < kNum; ++h) sums[h] += (model.Score(h, relation, tail) - mean) / std::sqrt(variance);
+    };
+    add(a), add(b), add(c);
+    return sums;
+  };
+
   RankTriplesOptions options;
-  EXPECT_TRUE(RankTriples(*ensemble, graph, nullptr, options).ok());  // tails
-  EXPECT_TRUE(PredictLinks(*ensemble, graph, {{0, 0, false}}, {}).ok());
   options.direction = RankingDirection::kBoth;
-  EXPECT_THAT(RankTriples(*ensemble, graph, nullptr, options).status(),
-              ErrorNames(absl::StatusCode::kInvalidArgument, {"--direction=both", "featurize --inverse_relations"}));
-  EXPECT_THAT(PredictLinks(*ensemble, graph, {{0, 0, false}, {1, 0, true}}, {}).status(),
-              ErrorNames(absl::StatusCode::kInvalidArgument, {"question 2", "featurize --inverse_relations"}));
-  EXPECT_TRUE(RankTriples(model.Scorer(), graph, nullptr, options).ok());  // of one model, by its own scores
+  options.filter = RankingFilter::kTrain;
+  const auto ranks = RankTriples(*ensemble, graph, nullptr, options);
+  ASSERT_TRUE(ranks.ok()) << ranks.status();
+  const std::set<std::tuple<int32_t, int32_t, int32_t>> known = [&] {
+    std::set<std::tuple<int32_t, int32_t, int32_t>> triples;
+    for (const Triple& t : graph.train) triples.emplace(t.head, t.relation, t.tail);
+    return triples;
+  }();
+  ASSERT_EQ(ranks->head.size(), graph.test.size());
+  for (size_t i = 0; i < graph.test.size(); ++i) {
+    const Triple& t = graph.test[i];
+    const std::vector<double> scores = score_heads(t.relation, t.tail);
+    int64_t rank = 1;
+    for (int32_t h = 0; h < kNum; ++h) {
+      rank += h != t.head && scores[h] > scores[t.head] && known.count({h, t.relation, t.tail}) == 0;
+    }
+    EXPECT_EQ(ranks->head[i].realistic, static_cast<double>(rank)) << i;
+  }
+
+  // Answers of both relations, in the order of the questions.
+  LinkPredictionOptions all;
+  all.top_k = kNum;
+  all.keep_known = true;
+  const std::vector<LinkQuery> queries = {{4, 1, true}, {0, 0, false}, {7, 0, true}, {9, 1, true}};
+  const auto answers = PredictLinks(*ensemble, graph, queries, all);
+  ASSERT_TRUE(answers.ok()) << answers.status();
+  for (size_t q = 0; q < queries.size(); ++q) {
+    if (!queries[q].for_head) continue;
+    const std::vector<double> scores = score_heads(queries[q].relation, queries[q].entity);
+    ASSERT_EQ((*answers)[q].size(), static_cast<size_t>(kNum));
+    for (const LinkAnswer& answer : (*answers)[q]) EXPECT_NEAR(answer.score, scores[answer.entity], 1e-6) << q;
+  }
+}
+
+// One model alone ranks heads as it does outside of an ensemble.
+TEST(EnsembleScorerTest, OfOneModelWithoutInversesItsRanksOfHeadsStay) {
+  const KnowledgeGraph graph = TestGraph(kNum, kRelations, /*inverses=*/false);
+  TestModel<double> model = Model<double>(4, 3, 4);
+  model.relations = kRelations;
+  RankTriplesOptions options;
+  options.direction = RankingDirection::kBoth;
+  const auto alone = RankTriples(model.Scorer(), graph, nullptr, options);
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  const auto ensemble = MakeEnsembleScorer({model.Scorer()});
+  const auto ranks = RankTriples(*ensemble, graph, nullptr, options);
+  ASSERT_TRUE(ranks.ok()) << ranks.status();
+  for (size_t i = 0; i < alone->head.size(); ++i) {
+    EXPECT_EQ(ranks->head[i].realistic, alone->head[i].realistic);
+    EXPECT_EQ(ranks->tail[i].realistic, alone->tail[i].realistic);
+  }
 }
 
 TEST(EnsembleScorerTest, RefusesWhatDoesNotFit) {

@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lib/ranking/scores/score_form.h"
 #include "lib/ranking/scores/score_sweep.h"
@@ -27,31 +26,21 @@ struct KgeScorer {
   ScoreForm form = ScoreForm::kDot;
   // Number of relations that queries can name: the graph's R, or 2 R with inverses.
   int64_t num_relations = 0;
-  // True if scores of different queries (head, relation) have different scales, so that heads of a (relation, tail)
-  // cannot be compared by them.
-  bool scaled_by_query = false;
   // Writes v of Q queries into hidden [Q, d], of the entities' type, with running statistics and without dropout. Ids
   // must be in range. Called by one thread at a time; memory of the model may grow with Q, which is at most
   // kMaxHiddenQueries.
   std::function<absl::Status(absl::Span<const int32_t> heads, absl::Span<const int32_t> relations, Tensor* hidden)>
       hidden;
+  // Set where scores of different queries (head, relation) have different scales, so that they do not compare heads:
+  // makes the scorer by which heads of (?, relation, tail) are compared, <its v(head), its row of the tail>. It has
+  // rows for all entities; the relations that its `hidden` is given do not matter. Errors: those of `hidden`.
+  std::function<absl::StatusOr<KgeScorer>(int32_t relation)> heads_of;
 
   int64_t num_entities() const { return entities.dim(0); }
   int64_t dim() const { return entities.dim(1); }
 };
 
 constexpr int64_t kMaxHiddenQueries = 512;
-
-// INVALID_ARGUMENT where heads of a model without inverses would be compared by scores of different scales. asks: what
-// asked for heads.
-inline absl::Status CheckComparesHeads(const KgeScorer& scorer, absl::string_view asks) {
-  if (!scorer.scaled_by_query) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      asks,
-      ": several models without inverse relations answer questions for tails alone, because their scores are "
-      "standardized over the tails of each head, and so cannot be compared between heads: ask one model, or train on "
-      "triples of featurize --inverse_relations"));
-}
 
 // Returns the entities as a table to sweep over. T is the scorer's type.
 template <typename T>

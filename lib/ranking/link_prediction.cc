@@ -68,10 +68,10 @@ class Predictor {
   }
 
   // Answers one query for a head, of a model without inverses, by trying every head.
-  absl::Status Heads(absl::Span<const LinkQuery> queries, size_t query,
-                     std::vector<std::vector<LinkAnswer>>* answers) const {
-    const int64_t dim = scorer_.dim(), num = scorer_.num_entities();
-    const ScoreTable<T> entities = EntityTable<T>(scorer_);
+  absl::Status Heads(absl::Span<const LinkQuery> queries, size_t query, std::vector<std::vector<LinkAnswer>>* answers) {
+    ASSIGN_OR_RETURN(const KgeScorer* const scorer, OfHeads(queries[query].relation));
+    const int64_t dim = scorer->dim(), num = scorer->num_entities();
+    const ScoreTable<T> entities = EntityTable<T>(*scorer);
     const absl::Span<const T> tail = entities.entity.subspan(queries[query].entity * dim, dim);
     const std::vector<absl::Span<const int32_t>> left_out = LeftOut(queries, {query});
     const std::vector<const EntitySet*> among = Among(queries, {query});
@@ -87,7 +87,7 @@ class Predictor {
       std::vector<int32_t> ids(part.num), relation(part.num, queries[query].relation);
       for (int64_t i = 0; i < part.num; ++i) ids[i] = static_cast<int32_t>(first + i);
       const absl::Span<T> filled = absl::MakeSpan(hidden).subspan(0, part.num * dim);
-      RETURN_IF_ERROR(FillHidden<T>(scorer_, ids, relation, filled));
+      RETURN_IF_ERROR(FillHidden<T>(*scorer, ids, relation, filled));
       part.entity = filled;
       collector.Add(part, first, &pool_);
     }
@@ -96,6 +96,16 @@ class Predictor {
   }
 
  private:
+  // Returns what compares heads of the relation; valid until it is asked for another.
+  absl::StatusOr<const KgeScorer*> OfHeads(int32_t relation) {
+    if (scorer_.heads_of == nullptr) return &scorer_;
+    if (relation != relation_of_heads_) {
+      ASSIGN_OR_RETURN(of_heads_, scorer_.heads_of(relation));
+      relation_of_heads_ = relation;
+    }
+    return &of_heads_;
+  }
+
   // Returns the relation under which known answers of the query are found.
   int32_t LookUpRelation(const LinkQuery& query) const {
     return query.relation + (query.for_head ? static_cast<int32_t>(graph_.num_relations()) : 0);
@@ -137,22 +147,21 @@ class Predictor {
   const LinkPredictionOptions& options_;
   const Known known_;
   mutable ThreadPool pool_;
+  KgeScorer of_heads_;
+  int32_t relation_of_heads_ = -1;
 };
 
 template <typename T>
 absl::Status Predict(const KgeScorer& scorer, const KnowledgeGraph& graph, absl::Span<const LinkQuery> queries,
                      const LinkPredictionOptions& options, std::vector<std::vector<LinkAnswer>>* answers) {
   const bool inverses = scorer.num_relations == 2 * graph.num_relations();
-  const Predictor<T> predictor(scorer, graph, options);
-  std::vector<size_t> tails;
-  for (size_t i = 0; i < queries.size(); ++i) {
-    if (inverses || !queries[i].for_head) {
-      tails.push_back(i);
-    } else {
-      RETURN_IF_ERROR(CheckComparesHeads(scorer, absl::StrCat("question ", i + 1, " asks for a head")));
-      RETURN_IF_ERROR(predictor.Heads(queries, i, answers));
-    }
-  }
+  Predictor<T> predictor(scorer, graph, options);
+  std::vector<size_t> tails, heads;
+  for (size_t i = 0; i < queries.size(); ++i) (inverses || !queries[i].for_head ? tails : heads).push_back(i);
+  // Those of one relation after each other, which share what compares its heads.
+  std::stable_sort(heads.begin(), heads.end(),
+                   [&](size_t a, size_t b) { return queries[a].relation < queries[b].relation; });
+  for (const size_t i : heads) RETURN_IF_ERROR(predictor.Heads(queries, i, answers));
   return predictor.Tails(queries, tails, answers);
 }
 

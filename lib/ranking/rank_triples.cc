@@ -140,9 +140,20 @@ class Ranker {
   // Ranks heads of one relation, scored by v(head, relation) and the row of the tail; the tail's bias is the same for
   // all. asked: sorted, `first` is the tail.
   absl::Status RankHeads(absl::Span<const Asked> asked, const KnownTails& known) {
+    if (scorer_.heads_of == nullptr) return RankHeads(scorer_, asked, known);
+    ASSIGN_OR_RETURN(const KgeScorer of_relation, scorer_.heads_of(asked[0].relation));
+    return RankHeads(of_relation, asked, known);
+  }
+
+ private:
+  using ForParts = std::function<absl::Status(const std::function<void(const ScoreTable<T>& part, int64_t first)>&)>;
+
+  // scorer: of the asked relation.
+  absl::Status RankHeads(const KgeScorer& scorer, absl::Span<const Asked> asked, const KnownTails& known) {
     const ProfileScope scope(Stage::kRank);
     const int32_t relation = asked[0].relation;
-    const int64_t dim = scorer_.dim(), num = scorer_.num_entities();
+    const int64_t dim = scorer.dim(), num = scorer.num_entities();
+    const absl::Span<const T> entities = scorer.entities.values<T>();
     // A target head has one stored vector, so that its score has the bits of the row it is compared with; a product in
     // another block may round differently.
     std::vector<int32_t> heads;
@@ -152,7 +163,7 @@ class Ranker {
     std::vector<T> kept(heads.size() * dim);
     const std::vector<int32_t> same(std::max<int64_t>(num, heads.size()), relation);
     RETURN_IF_ERROR(
-        FillHidden<T>(scorer_, heads, absl::MakeConstSpan(same).subspan(0, heads.size()), absl::MakeSpan(kept)));
+        FillHidden<T>(scorer, heads, absl::MakeConstSpan(same).subspan(0, heads.size()), absl::MakeSpan(kept)));
 
     const int64_t rows = std::min(num, std::max<int64_t>(1, kHeadBytes / (dim * static_cast<int64_t>(sizeof(T)))));
     std::vector<T> part(rows * dim);
@@ -162,7 +173,7 @@ class Ranker {
       if (filled == first) return absl::OkStatus();
       filled = first;
       for (int64_t i = 0; i < count; ++i) ids[i] = static_cast<int32_t>(first + i);
-      RETURN_IF_ERROR(FillHidden<T>(scorer_, absl::MakeConstSpan(ids).subspan(0, count),
+      RETURN_IF_ERROR(FillHidden<T>(scorer, absl::MakeConstSpan(ids).subspan(0, count),
                                     absl::MakeConstSpan(same).subspan(0, count),
                                     absl::MakeSpan(part).subspan(0, count * dim)));
       for (size_t k = std::lower_bound(heads.begin(), heads.end(), first) - heads.begin();
@@ -177,7 +188,7 @@ class Ranker {
       scope.Add(Counter::kTriples, static_cast<int64_t>(block.asked.size()));
       std::vector<T> tails(block.first.size() * dim);
       for (size_t q = 0; q < block.first.size(); ++q) {
-        std::copy_n(table_.entity.begin() + block.first[q] * dim, dim, tails.begin() + q * dim);
+        std::copy_n(entities.begin() + block.first[q] * dim, dim, tails.begin() + q * dim);
       }
       std::vector<int32_t> row;  // of each target among the kept heads
       for (const int32_t target : block.target) {
@@ -199,9 +210,6 @@ class Ranker {
     }
     return absl::OkStatus();
   }
-
- private:
-  using ForParts = std::function<absl::Status(const std::function<void(const ScoreTable<T>& part, int64_t first)>&)>;
 
   ScoreTable<T> TableOf(absl::Span<const T> rows) const {
     ScoreTable<T> table;
@@ -372,7 +380,6 @@ absl::StatusOr<TripleRanks> RankTriples(const KgeScorer& scorer, const Knowledge
     triples = chosen;
   }
   const bool heads = RanksHeads(options, inverses);
-  if (heads && !inverses) RETURN_IF_ERROR(CheckComparesHeads(scorer, "--direction=both"));
   TripleRanks ranks;
   ranks.tail.resize(triples.size());
   if (heads) ranks.head.resize(triples.size());
