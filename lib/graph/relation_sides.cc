@@ -1,7 +1,10 @@
 #include "lib/graph/relation_sides.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
+
+#include "lib/graph/triple_weights.h"
 
 namespace rutile {
 
@@ -9,7 +12,9 @@ RelationSides SeenSides(const KnowledgeGraph& graph) {
   RelationSides sides;
   sides.heads.resize(graph.num_relations());
   sides.tails.resize(graph.num_relations());
-  for (const Triple& triple : graph.train) {
+  for (size_t i = 0; i < graph.train.size(); ++i) {
+    if (WeightOf(graph.train_weights, i) == 0) continue;
+    const Triple& triple = graph.train[i];
     sides.heads[triple.relation].push_back(triple.head);
     sides.tails[triple.relation].push_back(triple.tail);
   }

@@ -20,7 +20,7 @@ struct RelationSides {
   const std::vector<int32_t>& Of(int32_t relation, bool is_head) const { return (is_head ? heads : tails)[relation]; }
 };
 
-// Returns the heads and tails that the training triples have.
+// Returns the heads and tails that the training triples have, without those of weight 0, which are not learned.
 RelationSides SeenSides(const KnowledgeGraph& graph);
 
 // Returns the types that entities have, ascending, each with the number of entities that have it.

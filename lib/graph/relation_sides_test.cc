@@ -36,5 +36,17 @@ TEST(RelationSidesTest, TrainingAloneCounts) {
   EXPECT_THAT(TypesAmong({}, sides.heads[0]), IsEmpty());
 }
 
+// A triple of weight 0 is known, and not learned.
+TEST(RelationSidesTest, TriplesOfWeightZeroShowNothing) {
+  KnowledgeGraph graph;
+  graph.entities = {"a", "b", "c"};
+  graph.relations = {"r"};
+  graph.train = {{0, 0, 1}, {2, 0, 1}, {0, 0, 2}};
+  graph.train_weights = {0.5, 0, 0};
+  const RelationSides sides = SeenSides(graph);
+  EXPECT_THAT(sides.heads, ElementsAre(ElementsAre(0)));
+  EXPECT_THAT(sides.tails, ElementsAre(ElementsAre(1)));
+}
+
 }  // namespace
 }  // namespace rutile

@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "lib/graph/triple_weights.h"
 #include "lib/tensorfile/tensor_header.h"
 
 namespace rutile {
@@ -39,7 +40,9 @@ class Joined {
         wanted.insert({triple.tail, triple.head});
       }
     }
-    for (const Triple& triple : graph.train) {
+    for (size_t i = 0; i < graph.train.size(); ++i) {
+      const Triple& triple = graph.train[i];
+      if (WeightOf(graph.train_weights, i) == 0) continue;
       if (triple.head != triple.tail && wanted.contains(Pair{triple.head, triple.tail})) {
         relations_[Pair{triple.head, triple.tail}].push_back(triple.relation);
       }
@@ -68,8 +71,9 @@ std::vector<double> Densities(const KnowledgeGraph& graph, const std::vector<cha
   const size_t n = graph.relations.size();
   std::vector<int64_t> count(n, 0), heads(n, 0), tails(n, 0);
   absl::flat_hash_set<Pair> head_seen, tail_seen;
-  for (const Triple& triple : graph.train) {
-    if (!wanted[triple.relation]) continue;
+  for (size_t i = 0; i < graph.train.size(); ++i) {
+    const Triple& triple = graph.train[i];
+    if (!wanted[triple.relation] || WeightOf(graph.train_weights, i) == 0) continue;
     ++count[triple.relation];
     heads[triple.relation] += head_seen.insert({triple.relation, triple.head}).second;
     tails[triple.relation] += tail_seen.insert({triple.relation, triple.tail}).second;

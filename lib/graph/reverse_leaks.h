@@ -35,7 +35,8 @@ struct LeakReport {
 
 // Returns the leaks of valid and test. A pair of relations counts if r' has the counterpart of at least 4 in 5 triples
 // of r in all splits, and of twice as many as chance would give: the share of pairs of its heads and tails that r'
-// joins in training. Takes time in proportion to triples, and to the relations that join the pairs of tests.
+// joins in training. Training triples of weight 0 are not learned and give nothing away; they are facts of their
+// relations all the same. Takes time in proportion to triples, and to the relations that join the pairs of tests.
 std::array<LeakReport, 2> FindReverseLeaks(const KnowledgeGraph& graph);
 
 // Describes the pairs that give most away: "\"r_inv\" as inverse of \"r\" (12, 100 %)"; at most `limit`.

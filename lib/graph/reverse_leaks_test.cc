@@ -40,6 +40,22 @@ TEST(ReverseLeaksTest, InversesAreCountedAndNamed) {
   EXPECT_EQ(DescribeLeaks(report, graph, 5), "\"has_part\" as the inverse of \"part_of\" (2; 92 % of its triples)");
 }
 
+// What is not learned gives no answer away.
+TEST(ReverseLeaksTest, TriplesOfWeightZeroGiveNothingAway) {
+  KnowledgeGraph graph = Graph(40, {"part_of", "has_part"});
+  for (int i = 0; i < 20; ++i) {
+    graph.train.push_back({i, 0, i + 20});
+    if (i < 10) graph.train.push_back({i + 20, 1, i});
+  }
+  graph.test = {{35, 1, 15}, {36, 1, 16}, {37, 1, 17}};
+  EXPECT_EQ(FindReverseLeaks(graph)[1].count, 3);
+  graph.train_weights.assign(graph.train.size(), 1);
+  for (size_t i = 0; i < graph.train.size(); ++i) {
+    if (graph.train[i] == Triple{16, 0, 36}) graph.train_weights[i] = 0;
+  }
+  EXPECT_THAT(FindReverseLeaks(graph)[1].leaks, ElementsAre(1, 0, 1));
+}
+
 TEST(ReverseLeaksTest, SymmetricRelationsAndSynonyms) {
   KnowledgeGraph graph = Graph(40, {"near", "close_to", "next"});
   for (int i = 0; i < 20; ++i) {

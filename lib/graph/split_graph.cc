@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/random.h"
 #include "lib/base/status_macros.h"
+#include "lib/graph/triple_weights.h"
 
 namespace rutile {
 namespace {
@@ -46,7 +47,11 @@ absl::Status CheckGraphSplitOptions(const GraphSplitOptions& options) {
 absl::StatusOr<GraphSplitResult> SplitTraining(const GraphSplitOptions& options, KnowledgeGraph* graph) {
   RETURN_IF_ERROR(CheckGraphSplitOptions(options));
   std::vector<int64_t> relation_count(graph->relations.size(), 0), entity_count(graph->entities.size(), 0);
-  for (const Triple& triple : graph->train) {
+  // Triples of weight 0 stay in training as known answers. They are not learned, so they keep no name there.
+  const auto is_learned = [&](int64_t row) { return WeightOf(graph->train_weights, row) > 0; };
+  for (size_t i = 0; i < graph->train.size(); ++i) {
+    if (!is_learned(static_cast<int64_t>(i))) continue;
+    const Triple& triple = graph->train[i];
     ++relation_count[triple.relation];
     ++entity_count[triple.head];
     if (triple.tail != triple.head) ++entity_count[triple.tail];
@@ -67,6 +72,7 @@ absl::StatusOr<GraphSplitResult> SplitTraining(const GraphSplitOptions& options,
   for (const int64_t i : drawn) {
     const int64_t row = rows[i];
     const Triple& triple = graph->train[row];
+    if (!is_learned(row)) continue;
     if (test[triple.relation] + valid[triple.relation] == 0) continue;
     if (relation_count[triple.relation] < 2 || entity_count[triple.head] < 2 || entity_count[triple.tail] < 2) continue;
     const bool is_test = test[triple.relation] > 0;

@@ -30,9 +30,10 @@ struct GraphSplitResult {
 absl::Status CheckGraphSplitOptions(const GraphSplitOptions& options);
 
 // Moves triples from train to valid and test. Each relation gives its share, as nearly as whole triples allow, and all
-// together give theirs. A triple stays if its head, tail or relation would be in no training triple without it. What
-// moves depends on the seed and the training triples, as ids, but not on their order, which each split keeps.
-// INVALID_ARGUMENT: see CheckGraphSplitOptions; a share above 0 of which nothing can move.
+// together give theirs. A triple stays if its head, tail or relation would be in no training triple without it. Triples
+// of weight 0, which are not learned, stay, and neither count nor keep a name in training. What moves depends on the
+// seed and the training triples, as ids, but not on their order, which each split keeps. INVALID_ARGUMENT: see
+// CheckGraphSplitOptions; a share above 0 of which nothing can move.
 absl::StatusOr<GraphSplitResult> SplitTraining(const GraphSplitOptions& options, KnowledgeGraph* graph);
 
 }  // namespace rutile

@@ -43,6 +43,30 @@ std::vector<int64_t> PerRelation(const std::vector<Triple>& triples) {
   return counts;
 }
 
+// Triples of weight 0 stay as known answers, and each name is learned from others.
+TEST(SplitGraphTest, TriplesOfWeightZeroStayAndKeepNoName) {
+  const KnowledgeGraph whole = RandomGraph();
+  KnowledgeGraph graph = whole;
+  std::set<int32_t> learned;
+  std::vector<Triple> weightless;
+  for (size_t i = 0; i < graph.train.size(); ++i) {
+    graph.train_weights.push_back(i % 3 == 0 ? 0 : 2);
+    if (i % 3 == 0) weightless.push_back(graph.train[i]);
+    if (i % 3 != 0) learned.insert({graph.train[i].head, graph.train[i].tail});
+  }
+  const auto result = SplitTraining({/*validation_fraction=*/0.1, /*test_fraction=*/0.2, /*seed=*/5}, &graph);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->valid, 80);
+  EXPECT_EQ(result->test, 160);
+  EXPECT_EQ(graph.valid_weights, std::vector<double>(80, 2));
+  std::vector<Triple> stayed, kept;
+  for (size_t i = 0; i < graph.train.size(); ++i) {
+    (graph.train_weights[i] == 0 ? stayed : kept).push_back(graph.train[i]);
+  }
+  EXPECT_EQ(stayed, weightless);
+  EXPECT_EQ(Entities(kept), learned);
+}
+
 TEST(SplitGraphTest, SharesPerRelationAndNothingUnseen) {
   const KnowledgeGraph whole = RandomGraph();
   KnowledgeGraph graph = whole;

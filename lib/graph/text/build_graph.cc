@@ -283,7 +283,8 @@ class Builder {
       const char* const earlier = kSplitNames[others & 1 ? 0 : 1];
       return Handle(options_.leaked, reader, absl::StrCat(Show(text), " is in ", earlier, ", too"), &found.leaked);
     }
-    if (split_ == 0) {
+    // A triple of weight 0 is known, and not learned.
+    if (split_ == 0 && (!IsWeighted() || text.weight > 0)) {
       entities_.MarkTrained(triple->head);
       entities_.MarkTrained(triple->tail);
       relations_.MarkTrained(triple->relation);
@@ -329,7 +330,9 @@ class Builder {
       // The file may contain ids; the message gives the name.
       if (id >= 0) name = names->vocabulary().name(id);
       names->MarkUnseen(name);
-      if (what.empty()) what = absl::StrCat("the ", names->what(), " ", JsonQuote(name), " is in no training triple");
+      if (what.empty())
+        what = absl::StrCat("the ", names->what(), " ", JsonQuote(name), " is in no training triple",
+                            IsWeighted() ? " of a weight above 0" : "");
     };
     check(&entities_, text.head, triple.head);
     check(&relations_, text.relation, triple.relation);

@@ -38,12 +38,12 @@ struct BuildGraphReport {
   std::vector<std::string> doubts;                   // what may be read wrong: a first line, the order of columns
   std::map<std::string, Finding> unused_qualifiers;  // by field: qualifiers that tell no relations apart
   GraphSplitResult split;                            // what options.split moved
-  int64_t unseen_entities = 0;                     // distinct entities of valid and test that are in no training triple
-  int64_t unseen_relations = 0;                    // likewise
-  std::vector<std::string> unseen_relation_names;  // examples
-  int64_t unused_entities = 0;                     // entities with an id but without a triple
-  int64_t unused_relations = 0;                    // likewise
-  int64_t unlabeled = 0;                           // entities without a label, if others have one
+  int64_t unseen_entities = 0;                       // distinct entities of valid and test that no training triple has
+  int64_t unseen_relations = 0;                      // likewise
+  std::vector<std::string> unseen_relation_names;    // examples
+  int64_t unused_entities = 0;                       // entities with an id but without a triple
+  int64_t unused_relations = 0;                      // likewise
+  int64_t unlabeled = 0;                             // entities without a label, if others have one
   Finding malformed_nodes;
   Finding malformed_types, unknown_types;  // lines of options.entity_types: no types; of names that the graph lacks
   int64_t untyped = 0;                     // entities without a type, if others have one

@@ -44,6 +44,18 @@ TEST(BuildGraphWeightsTest, AColumnByNumberOrName) {
   }
 }
 
+// A triple of weight 0 is known, and not learned: its names are as unseen as if it were not there.
+TEST(BuildGraphWeightsTest, NamesOfWeightZeroAloneAreUnseen) {
+  const std::string train = "a\tr\tb\t1\nb\tr\tc\t0\na\ts\tb\t0\nd\tr\ta\t0\nd\tr\tb\t2\n";
+  const auto built = BuildGraph(Weighted("4", train, "a\tr\tc\t1\nd\tr\ta\t1\nd\ts\tb\t1\n"));
+  ASSERT_TRUE(built.ok()) << built.status();
+  EXPECT_EQ(built->report.unseen_entities, 1);
+  EXPECT_EQ(built->report.unseen_relations, 1);
+  EXPECT_THAT(built->report.unseen_relation_names, ElementsAre("s"));
+  EXPECT_THAT(built->report.splits[1].unseen.first,
+              HasSubstr("the entity \"c\" is in no training triple of a weight above 0"));
+}
+
 TEST(BuildGraphWeightsTest, FieldsOfKgxEdges) {
   const auto edge = [](const char* weight) {
     return absl::StrCat(R"({"subject": "a", "predicate": "p", "object": "b", "score": )", weight, "}\n");

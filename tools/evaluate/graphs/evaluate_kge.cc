@@ -171,13 +171,14 @@ absl::Status WarnIfOtherCandidates(const ModelCalibration& calibration, const Tr
     return absl::OkStatus();
   }
   KnowledgeGraph trained = graph;
-  trained.train.erase(std::remove_if(trained.train.begin(), trained.train.end(),
-                                     [&](const Triple& triple) {
-                                       return triple.head >= calibration.num_trained ||
-                                              triple.tail >= calibration.num_trained;
-                                     }),
-                      trained.train.end());
-  trained.train_weights.clear();  // which candidates do not depend on
+  trained.train.clear();
+  trained.train_weights.clear();
+  for (size_t i = 0; i < graph.train.size(); ++i) {
+    const Triple& triple = graph.train[i];
+    if (triple.head >= calibration.num_trained || triple.tail >= calibration.num_trained) continue;
+    trained.train.push_back(triple);
+    if (!graph.train_weights.empty()) trained.train_weights.push_back(graph.train_weights[i]);
+  }
   ASSIGN_OR_RETURN(const std::optional<Candidates> of_trained, CandidatesOfAll(trained, model));
   WarnOfOtherCandidates(calibration, trained, of_trained.has_value() ? &*of_trained : nullptr, sides);
   return absl::OkStatus();
