@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -129,6 +131,67 @@ TEST(RowObjectiveTest, IsTheTrainingLossByPlainLoops) {
     }
     std::vector<double> gradient(12);
     EXPECT_NEAR(objective(z, absl::MakeSpan(gradient)), expected, 1e-10) << smoothing;
+  }
+}
+
+// The same of losses over keys, whose labels are smoothed and weighted as query_weights.h says.
+TEST(RowObjectiveTest, IsTheTrainingLossOfKeysByPlainLoops) {
+  const std::vector<double> none, some = {0.5, 3, 0, 1, 2, 2.5};  // mean 1.5
+  for (const KgeLoss loss : {KgeLoss::kOneToN, KgeLoss::kKvsAll}) {
+    for (const auto& [smoothing, of_triples] :
+         {std::pair(0.0, none), std::pair(0.1, none), std::pair(0.0, some), std::pair(0.1, some)}) {
+      Fixture fixture(KgeModel::kDistMult, loss, ConveVariant::kDettmers, of_triples);
+      KgeShape shape = fixture.model.shape;
+      shape.options.label_smoothing = smoothing;
+      const RowExamples examples = MakeRowExamples(shape, fixture.known, fixture.weights, kTriples, kNew, 2, true);
+      const OtherQueries others(shape, fixture.known, fixture.weights, fixture.scorer, &fixture.table, &fixture.pool);
+      TableLoss table(shape, fixture.model.parameters, &fixture.pool);
+      RowObjective objective(examples, shape, fixture.scorer, fixture.prior, others, fixture.queries.get(), &table);
+      const std::vector<double> z = RandomPoint(12), x = fixture.prior.FromStandard(z);
+      const absl::Span<const double> p = fixture.model.parameters.values<double>();
+      const auto score = [&](int32_t h, int32_t r, int32_t t) {
+        const double* const a = h == kNew ? x.data() : p.data() + 12 * h;
+        const double* const b = t == kNew ? x.data() : p.data() + 12 * t;
+        double sum = 0;
+        for (int k = 0; k < 12; ++k) sum += a[k] * p[shape.offsets().relation + 12 * r + k] * b[k];
+        return sum;
+      };
+      std::map<std::pair<int32_t, int32_t>, std::map<int32_t, double>> keys;  // tails and their weights
+      for (size_t i = 0; i < kTrain.size() + kTriples.size(); ++i) {
+        const Triple& t = i < kTrain.size() ? kTrain[i] : kTriples[i - kTrain.size()];
+        const double weight = i < of_triples.size() ? of_triples[i] / 1.5 : 1;
+        keys[{t.head, t.relation}][t.tail] = weight;
+        keys[{t.tail, t.relation + 2}][t.head] = weight;
+      }
+      double expected = 0;
+      for (const double s : z) expected += kPriorWeight * s * s / 2;
+      for (const auto& [key, tails] : keys) {
+        const auto [head, relation] = key;
+        const int32_t num = head == kNew ? 9 : 10;
+        const SmoothedLabels labels = SmoothLabels(shape.options, num, static_cast<int64_t>(tails.size()));
+        double sum = 0, with = 0, without = 0;
+        for (const auto& [tail, weight] : tails) sum += weight;
+        const double mean = sum / static_cast<double>(tails.size());
+        for (int32_t e = 0; e < num; ++e) with += std::exp(score(head, relation, e));
+        for (int32_t e = 0; e < 9; ++e) without += std::exp(score(head, relation, e));
+        if (sum == 0) continue;
+        // What does not depend on x is left out; log Z stays where x is the answer.
+        if (loss == KgeLoss::kKvsAll) expected += mean * std::log(with);
+        if (loss == KgeLoss::kKvsAll && head != kNew && tails.count(kNew) == 0) expected -= mean * std::log(without);
+        for (int32_t e = head == kNew ? 0 : kNew; e < num; ++e) {
+          const auto found = tails.find(e);
+          const double weight = found == tails.end() ? 0 : found->second, s = score(head, relation, e);
+          if (loss == KgeLoss::kKvsAll) {
+            expected -= mean * (labels.base + labels.extra * weight / mean) * s;
+          } else {
+            const double label = labels.base + (found == tails.end() ? 0 : labels.extra);
+            expected += (found == tails.end() ? 1 : weight) * (std::log1p(std::exp(s)) - label * s);
+          }
+        }
+      }
+      std::vector<double> gradient(12);
+      EXPECT_NEAR(objective(z, absl::MakeSpan(gradient)), expected, 1e-10) << kKgeLossNames.Name(loss) << smoothing;
+    }
   }
 }
 
