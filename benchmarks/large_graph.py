@@ -27,8 +27,8 @@ GROUP = 100  # entities of a type and a community
 HELD_OUT = 5000  # triples of validation, and of test
 THREADS = 2
 # What the flags say that are not given: a run of a graph of millions of entities.
-TRAIN = ['--kge_model=complex', '--embedding_dim=100', '--kge_loss=1vsAll', '--negatives_per_batch=1024',
-         '--optimizer=adagrad', '--learning_rate=0.1', '--batch_size=1024', '--input_dropout=0',
+TRAIN = ['--kge_model=complex', '--kge_recipe=plain', '--embedding_dim=100', '--kge_loss=1vsAll',
+         '--negatives_per_batch=1024', '--optimizer=adagrad', '--learning_rate=0.1', '--batch_size=1024', '--input_dropout=0',
          '--rank_sample=500', '--max_epochs=1', '--check_gradient=false', '--precision=fp32',
          '--save_interval=100000']
 

@@ -230,6 +230,7 @@ NOT_DRAWN = {
     "validation_data": "names structures of other files than those of the draw; train_held_out_test.sh compares runs",
     "test_data": "names structures of other files than those of the draw; train_held_out_test.sh compares runs",
     "subset": "needs a plan that tracin draws for a run; train_subset_test.sh compares runs",
+    "kge_recipe": "stands for other settings, which are drawn; train_kge_recipe_test.sh compares runs",
     "rank_sample": "names triples to rank, not what is learned",
     "negative_weight": "has no effect without known-false triples; train_kge_weights_test.sh compares runs",
     "isolated_atoms": "no structure of the base set is a single atom",

@@ -164,8 +164,8 @@ void AddTaskChanges(const Json& before, Json after, absl::Span<const ResumeRule>
 }
 
 // What callers record among a task's options for a run that goes on, and that decides nothing by itself: the length of
-// the run, which may change.
-constexpr const char* kNotCompared[] = {"default_epochs"};
+// the run, which may change, and the recipe whose settings are compared one by one.
+constexpr const char* kNotCompared[] = {"default_epochs", "kge_recipe"};
 
 absl::Status ParseConfigs(absl::string_view then, absl::string_view now, Json* before, Json* after) {
   *before = Json::parse(then.begin(), then.end(), nullptr, /*allow_exceptions=*/false);

@@ -122,7 +122,7 @@ void RecordRun(const ToolRun& run, const FlagSettings& settings, TrainerOptions*
   std::vector<std::pair<std::string, std::string>> given;
   const bool has_default_epochs = options->config.count("default_epochs") > 0;
   for (const auto& [name, setting] : settings.settings()) {
-    const bool is_kind = name == "potential" || name == "kge_model";
+    const bool is_kind = name == "potential" || name == "kge_model" || name == "kge_recipe";
     // On triples there is no potential, and no version of the flag says anything.
     if (name == "potential" && setting.value == kOpenPotential) continue;
     json["flags"][name] = {{"value", setting.value}, {"origin", setting.origin}};

@@ -46,6 +46,7 @@
 #include "tools/train/data/training_subset.h"
 #include "tools/train/first_batch_process.h"
 #include "tools/train/flags/kge_flags.h"
+#include "tools/train/flags/kge_recipe.h"
 #include "tools/train/flags/memory_flags.h"
 #include "tools/train/flags/precision_flags.h"
 #include "tools/train/flags/preset_flags.h"
@@ -55,6 +56,7 @@
 #include "tools/train/libtorch.h"
 #include "tools/train/report/train_plot.h"
 #include "tools/train/run_member.h"
+#include "tools/train/trainer_flags/checkpoint_flags.h"
 #include "tools/train/trainer_flags/trainer_flags.h"
 
 namespace rutile {
@@ -63,6 +65,8 @@ namespace {
 constexpr char kChoseComplEx[] =
     "learns ComplEx, as no flag names a model: of those that were compared it is the best or close to it, in the least "
     "time; --kge_model=conve learns what the default was before";
+// Of entities, from which a sample of them is worth its noise (docs/training.md, "Sampled softmax").
+constexpr int64_t kWorthSampling = 100000;
 constexpr char kTriples[] = "kg.triples";
 constexpr char kKnown[] = "kg.known";
 
@@ -83,6 +87,17 @@ std::string KindOf(const std::string& path) {
   if (!file.ok()) return "";
   const absl::StatusOr<FileKind> kind = GetFileKind(*file);
   return kind.ok() ? kind->name : "";
+}
+
+// Returns how many triples the inputs have to learn from; 0 for files that ReadData will refuse.
+int64_t NumTrainingTriples(const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    if (KindOf(input) != kTriples) continue;
+    const absl::StatusOr<TensorFile> file = Look(input);
+    const Tensor* const train = file.ok() ? file->tensors.Find("train") : nullptr;
+    return train != nullptr && train->rank() == 2 ? train->dim(0) : 0;
+  }
+  return 0;
 }
 
 struct Data {
@@ -283,14 +298,20 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   RETURN_IF_ERROR(RefusePotentialFlags());
   ASSIGN_OR_RETURN(const std::optional<CheckpointSummary> resumed, CheckpointToResume());
   ASSIGN_OR_RETURN(const Preset preset, PresetFromFlags(resumed));
+  TrainerOptions resuming;
+  RETURN_IF_ERROR(SetResumingFromFlags(&resuming));
+  ASSIGN_OR_RETURN(const std::optional<InitialKge> initial, InitialKgeFromFlags(resuming));
+  const KgeOptions* const initial_options = initial.has_value() ? &initial->options() : nullptr;
+  ASSIGN_OR_RETURN(const KgeModel kind, KgeModelFromFlags(initial_options, preset, resumed));
+  ASSIGN_OR_RETURN(const KgeRecipeChoice chosen,
+                   SetKgeRecipeFromFlags({kind, preset, NumTrainingTriples(inputs), initial_options}, resumed));
   ASSIGN_OR_RETURN(TrainerOptions options, TrainerOptionsFromFlags());
   RETURN_IF_ERROR(CheckPlotFlags(options));
   ASSIGN_OR_RETURN(const std::string mapped, MapMemoryFromFlag());
-  ASSIGN_OR_RETURN(const std::optional<InitialKge> initial, InitialKgeFromFlags(options));
-  ASSIGN_OR_RETURN(KgeOptions model,
-                   KgeOptionsFromFlags(initial.has_value() ? &initial->options() : nullptr, preset, resumed));
+  ASSIGN_OR_RETURN(KgeOptions model, KgeOptionsFromFlags(initial_options, preset, resumed));
   std::vector<std::string> messages;
   if (ChoseKgeModel(model, initial.has_value(), resumed)) messages.emplace_back(kChoseComplEx);
+  if (!chosen.message.empty()) messages.push_back(chosen.message);
   if (!mapped.empty()) messages.push_back(mapped);
   ASSIGN_OR_RETURN(const int gpu, KernelGpuFromFlags(options, /*rounds=*/true));
   ASSIGN_OR_RETURN(const FactorRounding factors,
@@ -315,8 +336,8 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
         absl::StrCat("--negative_weight=", model.negative_weight, ": ", inputs[0],
                      " has no known-false triples (featurize --negatives): leave it out, or give 1"));
   }
-  RETURN_IF_ERROR(SetKgeTrainerDefaults(model, !data.graph->valid.empty(), &options));
-  SetKgeEpochs(model, preset, resumed, &options);
+  RETURN_IF_ERROR(SetKgeTrainerDefaults(model, chosen.recipe, !data.graph->valid.empty(), &options));
+  SetKgeEpochs(model, preset, chosen.recipe, resumed, &options);
   ASSIGN_OR_RETURN(options.shard_model, ShardsFromFlags(ShapeOf(model, *data.graph), options, gpu >= 0));
   ASSIGN_OR_RETURN(const bool synchronize, SyncNormsFromFlags(model, options, gpu >= 0));
   DescribeProcesses(model, synchronize, &options, &messages);
@@ -334,6 +355,12 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
         " validation triples are 0, and there is no mean of their losses: give weights above 0, or triples "
         "without a validation set"));
   }
+  if (gpu < 0 && IsSoftmaxLoss(model.loss) && model.negatives_per_batch == 0 &&
+      data.graph->num_entities() >= kWorthSampling) {
+    messages.push_back(absl::StrCat("each query is compared with all ", data.graph->num_entities(),
+                                    " entities: --negatives_per_batch=1024 compares it with a sample, for epochs "
+                                    "that are many times shorter"));
+  }
   if (data.graph->valid.empty()) {
     PrintWarning("there are no validation triples: the lowest training loss chooses the best model");
   }
@@ -341,6 +368,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   RETURN_IF_ERROR(DescribeInitialModel(&metadata));
   options.data_sha256 = DataSha256(metadata, inputs);
   RecordPreset(preset, &options);
+  RecordKgeRecipe(chosen.recipe, &options);
   if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
   const int num_threads = KgeThreads(model, *data.graph, options.batch_size);
   SetLibTorchThreads(num_threads);
@@ -350,7 +378,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
     settings.Resolve("precision", kPrecisionNames.Name(Precision::kBf16Mixed), "run");
   }
   if (gpu >= 0) settings.Resolve("device", absl::StrCat("cuda:", gpu), "run");
-  ResolveKgeFlags(model, options, &settings);
+  ResolveKgeFlags(model, chosen.recipe, options, &settings);
   const bool alone = options.communicator == nullptr;
   const Strategy strategy = alone                 ? Strategy::kSingle
                             : options.shard_model ? Strategy::kTensorParallel

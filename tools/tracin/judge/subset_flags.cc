@@ -86,7 +86,7 @@ std::string FlagsOfSubsetRuns(absl::string_view flags, const std::map<std::strin
 
 std::string WithoutFormerDefaults(absl::string_view flags, const std::map<std::string, std::string>& resolved) {
   static const auto& former = *new std::map<std::string, std::string>{
-      {"potential", "chebyshev"}, {"max_epochs", "1000"}, {"kge_model", "conve"}};
+      {"potential", "chebyshev"}, {"max_epochs", "1000"}, {"kge_model", "conve"}, {"kge_recipe", "plain"}};
   std::string kept;
   for (const absl::string_view line : absl::StrSplit(flags, '\n', absl::SkipEmpty())) {
     const std::string name(FlagOf(line));

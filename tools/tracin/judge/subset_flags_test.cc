@@ -68,6 +68,8 @@ TEST(SubsetFlagsTest, FormerDefaultsAreWhatOlderFilesDoNotSay) {
   EXPECT_EQ(WithoutFormerDefaults(other, {{"potential", "many-body"}, {"max_epochs", "200"}}), other);
   EXPECT_EQ(WithoutFormerDefaults("--kge_model=conve\nt\n", {{"kge_model", "conve"}}), "t\n");
   EXPECT_EQ(WithoutFormerDefaults("--kge_model=conve\nt\n", {}), "--kge_model=conve\nt\n");
+  EXPECT_EQ(WithoutFormerDefaults("--kge_recipe=plain\nt\n", {{"kge_recipe", "plain"}}), "t\n");
+  EXPECT_EQ(WithoutFormerDefaults("--kge_recipe=n3\nt\n", {{"kge_recipe", "n3"}}), "--kge_recipe=n3\nt\n");
 }
 
 }  // namespace

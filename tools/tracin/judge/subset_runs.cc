@@ -74,6 +74,9 @@ std::map<std::string, std::string> ResolvedByTrain(const std::map<std::string, s
   if (const auto found = settings.find("--max_epochs"); found != settings.end()) resolved["max_epochs"] = found->second;
   if (const auto found = settings.find("kge_model"); found != settings.end()) {
     resolved["kge_model"] = found->second;
+    // Versions without the flag had no other recipe.
+    const auto recipe = settings.find("--kge_recipe");
+    resolved["kge_recipe"] = recipe == settings.end() ? "plain" : recipe->second;
     return resolved;
   }
   // Versions without the flag learned no other kind.
