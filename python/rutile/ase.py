@@ -9,6 +9,12 @@ from ase.calculators.calculator import Calculator, all_changes
 from rutile.potential import Potential
 
 _VOIGT = [0, 4, 8, 5, 2, 1]  # xx yy zz yz xz xy
+_OF_MODEL = ("path", "precision", "curvature", "deviations")
+_OF_ASE = ("atoms", "label", "directory")
+
+
+def _unknown(function, keyword):
+    return "%s has no keyword %r, expected one of %s" % (function, keyword, ", ".join(_OF_MODEL + _OF_ASE))
 
 
 class RutileCalculator(Calculator):
@@ -18,12 +24,16 @@ class RutileCalculator(Calculator):
     outside: [N], True for atoms unlike all in the training data, whose energies and forces are extrapolated. stresses, which
     are computed when asked for, add up to the stress, as those of ASE's own calculators do: each is half of each pair of an
     atom, by the volume of the cell. curvature: a file of tracin --mode=curvature; results then has energy_deviation (eV), and
-    what else `deviations` names of "energies" and "forces" (energies_deviation, forces_deviation; eV and eV/Å).
+    what else `deviations` names of "energies" and "forces" (energies_deviation, forces_deviation; eV and eV/Å). atoms, label
+    and directory are those of ASE's Calculator. What a calculator was made with cannot be set later.
     """
 
     implemented_properties = ["energy", "free_energy", "energies", "forces", "stress", "stresses"]
 
     def __init__(self, path, precision=None, curvature=None, deviations=None, **kwargs):
+        for keyword in kwargs:
+            if keyword not in _OF_ASE:
+                raise TypeError(_unknown("RutileCalculator", keyword))
         super().__init__(**kwargs)
         if curvature is None and deviations is not None:
             raise ValueError("deviations=%r needs curvature, a file of tracin --mode=curvature" % (deviations,))
@@ -31,6 +41,15 @@ class RutileCalculator(Calculator):
         if deviations is None:
             deviations = [] if curvature is None else ["energy"]
         self.deviations = [deviations] if isinstance(deviations, str) else list(deviations)
+
+    def set(self, **kwargs):
+        """Refuses all keywords, which ASE would keep without an effect."""
+        for keyword, value in kwargs.items():
+            if keyword not in _OF_MODEL + _OF_ASE:
+                raise TypeError(_unknown("RutileCalculator.set", keyword))
+            raise ValueError("RutileCalculator.set(%s=%r): a calculator keeps what it was made with; make another" %
+                             (keyword, value))
+        return super().set()
 
     def calculate(self, atoms=None, properties=("energy",), system_changes=all_changes):
         super().calculate(atoms, properties, system_changes)

@@ -91,7 +91,7 @@ class Potential:
                 raise ValueError("atom %d (counted from 1) is %r, which the model does not have; expected %s" %
                                  (i + 1, symbol, ", ".join(self.species)))
             species[i] = self._index[symbol]
-        position = _doubles(positions, 3 * n, "positions", "x, y, z of %d atoms" % n)
+        position = _rows(positions, n, "positions", "%d rows of x, y, z, one for each atom" % n)
         lattice, periodic = _lattice(cell, pbc)
         double = ctypes.c_double
         energy, energy_spread = double(), double()
@@ -147,22 +147,21 @@ def _pointer(array):
     return ctypes.cast(array, ctypes.POINTER(array._type_))
 
 
-def _doubles(values, count, name, expected):
-    """A C array of the numbers in nested sequences, of which there must be `count`."""
+def _rows(values, count, name, expected):
+    """A C array of the numbers of `count` rows of three. Other shapes are refused, as three rows of N are not N of three."""
     numpy = _numpy()
     if numpy is not None and isinstance(values, numpy.ndarray):
+        if values.shape != (count, 3) and (count, values.size) != (0, 0):
+            raise ValueError("%s has the shape %s, expected (%d, 3): %s" % (name, values.shape, count, expected))
         flat = numpy.ascontiguousarray(values, dtype=float).reshape(-1)
-        found = flat.size
-        array = (ctypes.c_double * found).from_buffer_copy(flat) if found else (ctypes.c_double * 0)()
-    else:
-        flat = []
-        for row in values:
-            flat.extend(float(x) for x in row) if hasattr(row, "__iter__") else flat.append(float(row))
-        found = len(flat)
-        array = (ctypes.c_double * found)(*flat)
-    if found != count:
-        raise ValueError("%s has %d numbers, expected %d: %s" % (name, found, count, expected))
-    return array
+        return (ctypes.c_double * flat.size).from_buffer_copy(flat) if flat.size else (ctypes.c_double * 0)()
+    rows = [list(row) if hasattr(row, "__iter__") else [row] for row in values]
+    if len(rows) != count:
+        raise ValueError("%s has %d rows, expected %s" % (name, len(rows), expected))
+    for k, row in enumerate(rows):
+        if len(row) != 3:
+            raise ValueError("%s has %d numbers in row %d, expected %s" % (name, len(row), k + 1, expected))
+    return (ctypes.c_double * (3 * count))(*[float(x) for row in rows for x in row])
 
 
 def _lattice(cell, pbc):
@@ -173,10 +172,12 @@ def _lattice(cell, pbc):
         cell = list(getattr(cell, "array", cell))  # ASE's Cell, too
         if len(cell) == 3 and not any(hasattr(row, "__iter__") for row in cell):
             cell = [[cell[0], 0, 0], [0, cell[1], 0], [0, 0, cell[2]]]
-        vectors = _doubles(cell, 9, "cell", "three vectors, or three lengths")
+        vectors = _rows(cell, 3, "cell", "three vectors of x, y, z, or three lengths")
     if pbc is None:
         pbc = cell is not None
     flags = list(pbc) if hasattr(pbc, "__iter__") else [pbc] * 3
+    if any(isinstance(value, (str, bytes)) for value in [pbc] + flags):  # "F" is true
+        raise ValueError("pbc is %r, expected True or False, or three of them" % (pbc,))
     if len(flags) != 3:
         raise ValueError("pbc has %d values, expected one, or three" % len(flags))
     return vectors, (ctypes.c_int * 3)(*[bool(flag) for flag in flags])

@@ -105,6 +105,18 @@ class AseTest(unittest.TestCase):
         difference = (members[0].get_forces() - members[1].get_forces()) / 2
         numpy.testing.assert_allclose(atoms.calc.results["forces_spread"], numpy.linalg.norm(difference, axis=1), atol=1e-12)
 
+    def test_refuses_keywords_without_an_effect(self):
+        for keyword in ("curvatures", "precison", "restart"):
+            with self.assertRaisesRegex(TypeError, "%r.*path, precision, curvature, deviations, atoms" % keyword):
+                RutileCalculator(self.fp64, **{keyword: "fp32"})
+        calculator = RutileCalculator(self.fp64, label="name", directory=TEMPORARY)
+        self.assertEqual(calculator.directory, TEMPORARY)
+        with self.assertRaisesRegex(ValueError, "precision='fp32'.*make another"):
+            calculator.set(precision="fp32")
+        with self.assertRaisesRegex(TypeError, "'precison'.*expected one of path"):
+            calculator.set(precison="fp32")
+        self.assertEqual(calculator.set(), {})
+
     def test_changes_are_noticed(self):
         calculator = RutileCalculator(self.fp64)
         atoms = structure(0, calculator)

@@ -72,6 +72,9 @@ class DeviationsTest(unittest.TestCase):
         atoms = ase.Atoms(symbols, positions, cell=cell, pbc=True)
         atoms.calc = RutileCalculator(MODEL, curvature=CURVATURE, deviations=["energy", "forces"])
         atoms.get_potential_energy()
+        self.assertEqual(RutileCalculator(MODEL, curvature=CURVATURE).deviations, ["energy"])
+        with self.assertRaisesRegex(TypeError, "'curvatures'.*curvature"):
+            RutileCalculator(MODEL, curvatures=CURVATURE)
         with self.assertRaisesRegex(ValueError, "needs curvature"):
             RutileCalculator(MODEL, deviations=["energy"])
         result = Potential(MODEL, curvature=CURVATURE).compute(symbols, positions, cell, deviations=["energy", "forces"])

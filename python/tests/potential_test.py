@@ -113,9 +113,9 @@ class PotentialTest(unittest.TestCase):
         slab = potential.compute(symbols, positions, cell, pbc=[True, True, False])
         self.assertIsNone(slab["stress"])
         self.assert_near(potential.compute(["Ti"], [[0, 0, 0]], [3, 4, 5])["energy"],
-                         potential.compute(["Ti"], [0, 0, 0], [[3, 0, 0], [0, 4, 0], [0, 0, 5]], True)["energy"], 0)
-        alone = potential.compute(["Ti"], [0, 0, 0], cell, pbc=False)
-        self.assert_near(alone["energy"], potential.compute(["Ti"], [0, 0, 0])["energy"], 0)
+                         potential.compute(["Ti"], [[0, 0, 0]], [[3, 0, 0], [0, 4, 0], [0, 0, 5]], True)["energy"], 0)
+        alone = potential.compute(["Ti"], [[0, 0, 0]], cell, pbc=False)
+        self.assert_near(alone["energy"], potential.compute(["Ti"], [[0, 0, 0]])["energy"], 0)
         without = potential.compute(symbols, positions, cell, forces=False)
         self.assertEqual([without[k] for k in ("forces", "stress", "virial", "spread")], [None] * 4)
         self.assertEqual(potential.compute([], [])["energy"], 0)
@@ -132,12 +132,22 @@ class PotentialTest(unittest.TestCase):
         self.refuses(ValueError, ["atom 2", "'Au'", "Ti, O"], lambda: compute(["Ti", "Au"], [[0, 0, 0], [2, 0, 0]]))
         self.refuses(ValueError, ["atom 2", "nan"], lambda: compute(["Ti", "O"], [[0, 0, 0], [math.nan, 0, 0]]))
         self.refuses(ValueError, ["atoms 1 and 2", "0.1"], lambda: compute(["Ti", "O"], [[0, 0, 0], [0.01, 0, 0]]))
-        self.refuses(ValueError, ["positions", "3 numbers", "expected 6"], lambda: compute(["Ti", "O"], [[0, 0, 0]]))
-        self.refuses(ValueError, ["cell", "expected 9"], lambda: compute(["Ti"], [[0, 0, 0]], [[1, 2], [3, 4], [5, 6]]))
+        self.refuses(ValueError, ["positions", "1 rows", "expected 2 rows"], lambda: compute(["Ti", "O"], [[0, 0, 0]]))
+        # Three rows of N are as many numbers as N rows of three.
+        self.refuses(ValueError, ["positions", "3 rows", "expected 2 rows"],
+                     lambda: compute(["Ti", "O"], [[0, 1.9], [0, 0], [0, 0]]))
+        self.refuses(ValueError, ["positions", "3 rows"], lambda: compute(["Ti"], [0, 0, 0]))
+        self.refuses(ValueError, ["positions", "2 numbers in row 2"], lambda: compute(["Ti", "O"], [[0, 0, 0], [1, 2]]))
+        self.refuses(ValueError, ["cell", "2 numbers in row 1"],
+                     lambda: compute(["Ti"], [[0, 0, 0]], [[1, 2], [3, 4], [5, 6]]))
+        self.refuses(ValueError, ["cell", "9 rows"], lambda: compute(["Ti"], [[0, 0, 0]], [9, 0, 0, 0, 9, 0, 0, 0, 9]))
         self.refuses(ValueError, ["pbc"], lambda: compute(["Ti"], [[0, 0, 0]], [9, 9, 9], [True]))
+        for pbc in ("FFF", "T", ["T", "T", "F"], b"FFF"):
+            self.refuses(ValueError, ["pbc is " + repr(pbc), "True or False"],
+                         lambda value=pbc: compute(["Ti"], [[0, 0, 0]], [9, 9, 9], value))
         self.refuses(ValueError, [], lambda: compute(["Ti"], [[0, 0, 0]], pbc=True))
         self.refuses(ValueError, ["virials", "forces"],
-                     lambda: compute(["Ti"], [0, 0, 0], forces=False, virials=True))
+                     lambda: compute(["Ti"], [[0, 0, 0]], forces=False, virials=True))
         self.refuses(FileNotFoundError, ["no/such"], lambda: Potential("no/such"))
         self.refuses(ValueError, [], lambda: Potential([]))
         self.refuses(ValueError, ["fp16"], lambda: Potential(MODEL, precision="fp16"))
@@ -158,6 +168,11 @@ class PotentialTest(unittest.TestCase):
         again = potential.compute(symbols, transposed, numpy.array(cell), numpy.array([True] * 3))
         self.assertEqual(result["energy"], again["energy"])
         self.assertTrue((result["forces"] == again["forces"]).all())
+        self.refuses(ValueError, ["positions", "shape (3, 6)", "expected (6, 3)"],
+                     lambda: potential.compute(symbols, numpy.array(positions).T, cell))
+        self.refuses(ValueError, ["positions", "shape (18,)"],
+                     lambda: potential.compute(symbols, numpy.array(positions).reshape(-1), cell))
+        self.assertEqual(potential.compute([], numpy.zeros((0, 3)))["energy"], 0)
 
 
 if __name__ == "__main__":
