@@ -38,7 +38,8 @@ class Potential:
     ["Ti.nn", "O.nn"], are one potential. precision: "fp32", "fp64", or None for that
     of the files. curvature: a file that tracin --mode=curvature made for the model, or for one member of the committee, for
     standard deviations. Members: species (symbols), cutoff (Å), num_members, precision, has_training_range. One thread at a time
-    may use an object; others need objects of their own.
+    may use an object; others need objects of their own. A copy, or an object that comes from a pickle, opens the files again,
+    from where they were.
     """
 
     def __init__(self, path, precision=None, curvature=None):
@@ -46,6 +47,8 @@ class Potential:
         bits = {None: 0, "fp32": 32, "fp64": 64}
         if precision not in bits:
             raise ValueError("precision is %r, expected 'fp32', 'fp64' or None" % (precision,))
+        places = [os.path.abspath(path) for path in self.paths]
+        self._arguments = (places, precision, None if curvature is None else os.path.abspath(curvature))
         self._handles = _Handles(self.paths, bits[precision], curvature)
         self._finalizer = weakref.finalize(self, self._handles.close)
         info = _library.ModelInfo(ctypes.sizeof(_library.ModelInfo))
@@ -56,6 +59,11 @@ class Potential:
         self.precision = "fp%d" % info.precision
         self.has_training_range = bool(info.has_training_range)
         self._index = {symbol: k for k, symbol in enumerate(self.species)}
+
+    def __reduce__(self):
+        if self._handles.context is None:
+            raise ValueError("%s: the potential is closed, and cannot be copied" % self.paths[0])
+        return type(self), self._arguments
 
     def close(self):
         """Frees the memory now and not when the object is collected."""

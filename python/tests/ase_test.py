@@ -1,6 +1,8 @@
 """The calculator in ASE: numerical derivatives, dynamics that keep the energy, relaxation."""
 
+import copy
 import os
+import pickle
 import sys
 import unittest
 
@@ -116,6 +118,18 @@ class AseTest(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "'precison'.*expected one of path"):
             calculator.set(precison="fp32")
         self.assertEqual(calculator.set(), {})
+
+    def test_atoms_with_a_calculator_are_copied_and_pickled(self):
+        atoms = structure(0, RutileCalculator(self.fp64))
+        energy, forces = atoms.get_potential_energy(), atoms.get_forces()
+        for other in (copy.deepcopy(atoms), pickle.loads(pickle.dumps(atoms))):
+            self.assertIsNot(other.calc, atoms.calc)
+            self.assertEqual(other.get_potential_energy(), energy)  # as it was computed
+            other.rattle(0.01)
+            self.assertNotEqual(other.get_potential_energy(), energy)
+            other.positions = atoms.positions
+            numpy.testing.assert_array_equal(other.get_forces(), forces)
+        self.assertEqual(atoms.get_potential_energy(), energy)
 
     def test_changes_are_noticed(self):
         calculator = RutileCalculator(self.fp64)

@@ -1,5 +1,6 @@
 """Standard deviations of Potential.compute and of the calculator against evaluate's, by a curvature that tracin makes."""
 
+import copy
 import os
 import subprocess
 import sys
@@ -79,6 +80,10 @@ class DeviationsTest(unittest.TestCase):
             RutileCalculator(MODEL, deviations=["energy"])
         result = Potential(MODEL, curvature=CURVATURE).compute(symbols, positions, cell, deviations=["energy", "forces"])
         self.assertEqual(atoms.calc.results["energy_deviation"], result["energy_deviation"])
+        copied = copy.deepcopy(atoms)
+        copied.calc.reset()
+        copied.get_potential_energy()
+        self.assertEqual(copied.calc.results["energy_deviation"], result["energy_deviation"])
         self.assert_equal(atoms.calc.results["forces_deviation"], result["forces_deviation"])
 
 

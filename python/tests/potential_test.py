@@ -3,8 +3,10 @@
 run_test.sh runs this with numpy and without.
 """
 
+import copy
 import math
 import os
+import pickle
 import sys
 import unittest
 
@@ -119,6 +121,29 @@ class PotentialTest(unittest.TestCase):
         without = potential.compute(symbols, positions, cell, forces=False)
         self.assertEqual([without[k] for k in ("forces", "stress", "virial", "spread")], [None] * 4)
         self.assertEqual(potential.compute([], [])["energy"], 0)
+
+    def test_copies_open_the_files_again(self):
+        symbols, positions, cell = FRAMES[0]
+        two = write_fp64(os.path.join(TEMPORARY, "copied.safetensors"), 1.1)
+        potential = Potential([MODEL, two], precision="fp64")
+        expected = potential.compute(symbols, positions, cell)
+        pickled = pickle.dumps(potential)
+        copies = [copy.copy(potential), copy.deepcopy(potential), pickle.loads(pickled)]
+        potential.close()
+        here = os.getcwd()
+        try:  # paths are those of where the files were opened
+            os.chdir(TEMPORARY)
+            copies.append(pickle.loads(pickled))
+        finally:
+            os.chdir(here)
+        for other in copies:
+            self.assertEqual((other.num_members, other.precision), (2, "fp64"))
+            result = other.compute(symbols, positions, cell)
+            self.assertEqual((result["energy"], flat(result["forces"])), (expected["energy"], flat(expected["forces"])))
+            other.close()
+        self.refuses(ValueError, ["closed", MODEL], lambda: copy.deepcopy(potential))
+        os.remove(two)
+        self.refuses(FileNotFoundError, ["copied.safetensors"], lambda: pickle.loads(pickled))
 
     def refuses(self, kind, facts, function):
         with self.assertRaises(kind) as context:
