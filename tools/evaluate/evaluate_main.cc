@@ -3,7 +3,6 @@
 #include <gflags/gflags.h>
 
 #include <iostream>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -30,6 +29,7 @@
 #include "tools/evaluate/models.h"
 #include "tools/evaluate/output_xyz.h"
 #include "tools/evaluate/outputs.h"
+#include "tools/evaluate/own_labels.h"
 #include "tools/evaluate/predictions.h"
 #include "tools/evaluate/selection.h"
 #include "tools/evaluate/shards.h"
@@ -41,12 +41,6 @@ DECLARE_bool(forces);
 DEFINE_bool(check, false,
             "Compare forces and stress of the first 3 structures with finite differences of the energy, and see that "
             "the forces of each structure add up to zero. Exit with status 2 if not.");
-DEFINE_double(max_energy_rmse, std::numeric_limits<double>::infinity(),
-              "Exit with status 2 if the energy RMSE over all structures is above this, in meV/atom.");
-DEFINE_double(max_force_rmse, std::numeric_limits<double>::infinity(),
-              "Exit with status 2 if the RMSE of force components is above this, in eV/Å.");
-DEFINE_double(max_stress_rmse, std::numeric_limits<double>::infinity(),
-              "Exit with status 2 if the RMSE of stress components is above this, in eV/Å^3.");
 
 namespace rutile {
 namespace {
@@ -56,8 +50,7 @@ const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 constexpr int kCheckedStructures = 3;
 
 absl::Status CheckFlags(const EvaluateShard& shard) {
-  const double infinity = std::numeric_limits<double>::infinity();
-  if (!FLAGS_forces && (FLAGS_check || FLAGS_max_force_rmse < infinity || FLAGS_max_stress_rmse < infinity)) {
+  if (!FLAGS_forces && (FLAGS_check || LimitsForces())) {
     return absl::InvalidArgumentError("--check, --max_force_rmse and --max_stress_rmse need --forces");
   }
   if (shard.is_part()) {
@@ -114,7 +107,9 @@ absl::Status RunEvaluate(const ToolRun& run) {
     std::cout << ErrorsToTsv(errors);
     for (const std::string& partial : PartialErrors(errors)) PrintWarning(partial);
   }
-  if (const std::string warning = ExtrapolationWarning(predictions); !warning.empty()) PrintWarning(warning);
+  for (const std::string& text : {OwnLabelsWarning(predictions), ExtrapolationWarning(predictions)}) {
+    if (!text.empty()) PrintWarning(text);
+  }
   std::vector<std::string> files = inputs;
   if (uncertainty != nullptr) files.push_back(uncertainty->path());
   if (shard.is_part()) {
@@ -131,9 +126,7 @@ absl::Status RunEvaluate(const ToolRun& run) {
     PrintMessage(absl::StrCat("check: ", check->Summary(), "; forces of each of ", predictions.size(),
                               " structures add up to at most ", FindError(errors, "net_force")->max, " eV/Å"));
   }
-  return CheckErrorLimits(errors, {{"--max_energy_rmse", "energy", FLAGS_max_energy_rmse},
-                                   {"--max_force_rmse", "force", FLAGS_max_force_rmse},
-                                   {"--max_stress_rmse", "stress", FLAGS_max_stress_rmse}});
+  return CheckLimitFlags(errors);
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "tools/evaluate/outputs.h"
 
+#include <gflags/gflags.h>
+
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,10 +13,25 @@
 #include "lib/evaluation/predictions_file.h"
 #include "lib/file/file.h"
 #include "lib/tensorfile/provenance.h"
+#include "tools/common/run/flag_domain.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/evaluate/train_log.h"
 
+DEFINE_double(max_energy_rmse, std::numeric_limits<double>::infinity(),
+              "Exit with status 2 if the energy RMSE over all structures is above this, in meV/atom.");
+DEFINE_double(max_force_rmse, std::numeric_limits<double>::infinity(),
+              "Exit with status 2 if the RMSE of force components is above this, in eV/Å.");
+DEFINE_double(max_stress_rmse, std::numeric_limits<double>::infinity(),
+              "Exit with status 2 if the RMSE of stress components is above this, in eV/Å^3.");
+
 namespace rutile {
+namespace {
+
+const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+}  // namespace
 
 absl::Status WriteOutputs(const std::string& directory, const ToolRun& run, const Models& models,
                           const std::vector<std::string>& inputs, const std::vector<StructurePrediction>& predictions,
@@ -47,6 +65,14 @@ absl::Status WriteOutputs(const std::string& directory, const ToolRun& run, cons
   ASSIGN_OR_RETURN(const std::string warning, WriteEvaluationReport(directory, report));
   if (!warning.empty()) PrintWarning(warning);
   return absl::OkStatus();
+}
+
+bool LimitsForces() { return FLAGS_max_force_rmse < kNoLimit || FLAGS_max_stress_rmse < kNoLimit; }
+
+absl::Status CheckLimitFlags(const std::vector<ErrorRow>& errors) {
+  return CheckErrorLimits(errors, {{"--max_energy_rmse", "energy", FLAGS_max_energy_rmse},
+                                   {"--max_force_rmse", "force", FLAGS_max_force_rmse},
+                                   {"--max_stress_rmse", "stress", FLAGS_max_stress_rmse}});
 }
 
 }  // namespace rutile

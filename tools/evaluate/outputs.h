@@ -22,6 +22,11 @@ absl::Status WriteOutputs(const std::string& directory, const ToolRun& run, cons
                           const std::vector<std::string>& inputs, const std::vector<StructurePrediction>& predictions,
                           const std::vector<ErrorRow>& errors, std::optional<TrainingLog> log);
 
+// True if a flag limits the errors of forces or stresses.
+bool LimitsForces();
+// Returns the error of CheckErrorLimits by --max_energy_rmse, --max_force_rmse and --max_stress_rmse.
+absl::Status CheckLimitFlags(const std::vector<ErrorRow>& errors);
+
 }  // namespace rutile
 
 #endif  // RUTILE_TOOLS_EVALUATE_OUTPUTS_H_

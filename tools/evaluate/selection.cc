@@ -27,6 +27,7 @@
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
+#include "tools/evaluate/own_labels.h"
 
 DEFINE_int64(select, 0,
              "Choose so many structures to compute next, which need no labels, and write them to --select_output. 0: "
@@ -242,6 +243,8 @@ absl::Status Selection::Write(absl::Span<const std::string> inputs,
     place[numbers_[choice.index]] = static_cast<int64_t>(place.size());
     again.frames->push_back(numbers_[choice.index]);
   }
+  const std::vector<bool> are_own = LabelsThatArePredictions(predictions);
+  int64_t num_own = 0;
   std::vector<std::string> frames(choices.size());
   again.on_prediction = [&](const PredictedStructure& p) {
     const int64_t k = place.at(p.number);
@@ -253,7 +256,12 @@ absl::Status Selection::Write(absl::Span<const std::string> inputs,
     structure.info["select_score"] = ShortestDecimal(choices[k].score);
     structure.info["structure_number"] = absl::StrCat(p.number);
     structure.info["structure_name"] = p.structure.name;
-    AppendExtxyz(structure, &frames[k]);
+    if (are_own[choices[k].index]) {
+      ++num_own;
+      AppendExtxyz(structure, ExtxyzLabels(), &frames[k]);
+    } else {
+      AppendExtxyz(structure, &frames[k]);
+    }
     return absl::OkStatus();
   };
   if (count > 0) RETURN_IF_ERROR(PredictInputs(models_.potentials, inputs, again).status());
@@ -262,6 +270,9 @@ absl::Status Selection::Write(absl::Span<const std::string> inputs,
   RETURN_IF_ERROR(WriteFileAtomically(FLAGS_select_output, text));
   PrintMessage(absl::StrCat("wrote ", FLAGS_select_output, ": ", count, " of ", predictions.size(), " structures by ",
                             kRuleNames.Name(rule_)));
+  if (num_own > 0) {
+    PrintMessage(absl::StrCat("the labels of ", num_own, " of them are the model's own predictions and were left out"));
+  }
   return absl::OkStatus();
 }
 

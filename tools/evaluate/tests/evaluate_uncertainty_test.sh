@@ -113,6 +113,20 @@ succeeds $select --frames=frames.txt --uncertainty=c.safetensors --select_output
   t.extxyz
 numbers n.extxyz | awk '$1 < 3 { exit 1 }' || fail "--frames: $(numbers n.extxyz)"
 expect_line ' energy=' n.extxyz
+expect_no_line "own predictions" log
+# A pool whose labels are what the model itself predicts, as of a simulation in ASE; and such frames among others.
+succeeds $evaluate --output_xyz=own.extxyz $model pool.extxyz
+expect_line ' energy=' own.extxyz
+succeeds $evaluate $model own.extxyz
+expect_line "warning: the labels of 12 of 12 structures are the model's own predictions .*first is own.extxyz#0" log
+succeeds $select --select_by=farthest --select_output=mine.extxyz $model own.extxyz
+expect_line "warning: the labels of 12 of 12 structures are the model's own predictions" log
+expect_line "the labels of 4 of them are the model's own predictions and were left out" log
+expect_line 'Properties=species:S:1:pos:R:3 pbc=.* select_rank=1 ' mine.extxyz
+expect_no_line ' energy=\| stress=\|forces' mine.extxyz
+succeeds $evaluate --select=24 --select_by=farthest --select_output=both.extxyz $model t.extxyz own.extxyz
+expect_line "warning: the labels of 12 of 24 structures are the model's own predictions .*first is own.extxyz#0" log
+[ "$(grep -c ' energy=' both.extxyz)" = 12 ] || fail "labels of others: $(grep Prop both.extxyz)"
 
 # Many-body potentials of one layer, and files made of the structures; of two layers there are no gradients.
 body="--species=Ti,O --cutoff=4 --potential=many-body --channels=4 --hidden=4 --max_epochs=2 --plot=false
