@@ -234,6 +234,19 @@ TEST(ComputeCellTest, MarksAtomsOutsideTheTrainingRange) {
   EXPECT_EQ(info.has_training_range, 1);
 }
 
+TEST(ComputeCellTest, MarksAtomsTooNearForTheDescriptor) {
+  const GoldenCase golden = ReadGoldenCase("tio2_columbite_12atoms");
+  Potential potential = GoldenPotential(golden);
+  potential.feature_range.min.assign(2 * golden.descriptor.num_features(), -1e9);
+  potential.feature_range.max.assign(2 * golden.descriptor.num_features(), 1e9);
+  Structure structure = golden.structure;
+  EXPECT_THAT(ComputeCell(TestModel({potential}), structure).outside, Each(0));
+  // Atom 5 moves next to atom 2.
+  for (int a = 0; a < 3; ++a) structure.position[3 * 5 + a] = structure.position[3 * 2 + a] + (a == 1 ? 0.3 : 0);
+  const std::vector<unsigned char> outside = ComputeCell(TestModel({potential}), structure).outside;
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(outside[i], i == 2 || i == 5) << i;
+}
+
 TEST(ComputeCellTest, NoAtomsHaveNoEnergy) {
   const TestModel model({SmallTiO2Potential(1)});
   Structure none;

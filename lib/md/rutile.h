@@ -94,7 +94,9 @@ typedef struct rutile_outputs {
                           * rutile_compute_cell only */
   double* member_energy; /* [members] eV: what a caller with atoms on several processes sums before it takes a spread */
   double* member_forces; /* [members][atoms][3] eV/Angstrom, in the same way; always replaced */
-  unsigned char* outside; /* [centers] 1 if a feature of the atom lies outside the training range of a member */
+  /* [centers] 1 if a feature of the atom lies outside the training range of a member, or a neighbor is so near that the
+   * descriptor ignores it (min_cutoff, 0.55 Angstrom by default): no repulsion but that of train --zbl acts there */
+  unsigned char* outside;
   double* atom_virial; /* [atoms][3][3] eV, rows and sign as in virial: of each pair of a center i and its neighbor j,
                         * half of dE_i/dr_ij (outer) r_ij goes to i and half to j. The sum over atoms is the virial;
                         * an atom's own matrix need not be symmetric, and is no part of a heat flux. With two layers E

@@ -2,6 +2,7 @@
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "lib/potential/prediction/force_predictor.h"
 #include "lib/potential/prediction/predict_inputs.h"
 #include "lib/structure/structure.h"
+#include "lib/tensorfile/tensor_reader.h"
 #include "tools/common/flags/memory_flag.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
@@ -27,6 +29,7 @@
 #include "tools/evaluate/export_splines.h"
 #include "tools/evaluate/graphs/evaluate_kge.h"
 #include "tools/evaluate/models.h"
+#include "tools/evaluate/near_pairs.h"
 #include "tools/evaluate/output_xyz.h"
 #include "tools/evaluate/outputs.h"
 #include "tools/evaluate/own_labels.h"
@@ -99,6 +102,9 @@ absl::Status RunEvaluate(const ToolRun& run) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Uncertainty> uncertainty, Uncertainty::FromFlags(models));
   ASSIGN_OR_RETURN(const std::unique_ptr<Selection> selection, Selection::FromFlags(models, inputs, uncertainty.get()));
   AddHooks(uncertainty.get(), selection.get(), &hooks);
+  NearPairs near(models);
+  // Energies alone are computed from a file's features, of which featurize has said what they do not see.
+  if (FLAGS_forces || std::none_of(inputs.begin(), inputs.end(), LooksLikeTensorFile)) near.AddTo(&hooks);
   ASSIGN_OR_RETURN(const std::vector<StructurePrediction> predictions,
                    PredictionsFromFlags(models, inputs, shard, std::move(hooks)));
   if (selection != nullptr) RETURN_IF_ERROR(selection->Write(inputs, predictions));
@@ -107,7 +113,7 @@ absl::Status RunEvaluate(const ToolRun& run) {
     std::cout << ErrorsToTsv(errors);
     for (const std::string& partial : PartialErrors(errors)) PrintWarning(partial);
   }
-  for (const std::string& text : {OwnLabelsWarning(predictions), ExtrapolationWarning(predictions)}) {
+  for (const std::string& text : {OwnLabelsWarning(predictions), near.Warning(), ExtrapolationWarning(predictions)}) {
     if (!text.empty()) PrintWarning(text);
   }
   std::vector<std::string> files = inputs;

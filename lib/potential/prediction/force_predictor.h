@@ -37,7 +37,9 @@ struct AtomicPrediction {
   std::vector<double> force_spread;  // [N] eV/Angstrom; empty if not asked for, or for one model
   // eV/Angstrom^3, symmetric, positive in tension; set with forces in 3-D periodic cells
   std::optional<Matrix3> stress;
-  std::vector<uint8_t> outside;  // [N] 1 if a feature lies outside the training range; empty if no model has a range
+  // [N] 1 if a feature lies outside the training range, or a neighbor is at or below the descriptor's min_cutoff, where
+  // no feature sees it (unknown where features alone are given); empty if no model has a range
+  std::vector<uint8_t> outside;
 };
 
 // OK if the models can form a committee. INVALID_ARGUMENT naming the first model whose descriptor or kind differs from

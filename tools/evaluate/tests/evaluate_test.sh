@@ -79,6 +79,16 @@ $evaluate run/best.safetensors,run/best.safetensors f.safetensors > twice.tsv ||
 [ "$(value all '' force eV/Å 6 twice.tsv)" = "$(value all '' force eV/Å 6 features.tsv)" ] || fail "a model twice"
 [ "$(value all '' force_spread eV/Å 8 twice.tsv)" = 0.000000 ] || fail "spread of a model with itself"
 
+# Atoms that the descriptor does not see.
+printf '2\n\nTi 0 0 0\nO 1.9 0 0\n2\n\nTi 0 0 0\nO 0.5 0 0\n2\n\nTi 0 0 0\nO 0.4 0 0\n' > near.xyz
+for flags in '' --forces=false; do
+  succeeds $evaluate $flags run/best.safetensors near.xyz
+  expect_line 'warning: 2 structures have atoms nearer than --min_cutoff=0.55 .* at 0.400 Angstrom, are in near.xyz#2' log
+done
+head -n 4 near.xyz > far.xyz
+succeeds $evaluate run/best.safetensors far.xyz
+expect_no_line 'min_cutoff' log
+
 # Parts by several processes, named together, give every file of one run, to the byte except for the command.
 for members in run/best.safetensors run/best.safetensors,other/best.safetensors; do
   [ ! -d whole ] || mv whole whole1
