@@ -77,6 +77,7 @@ absl::Status RunEvaluate(const ToolRun& run) {
     WarnOfUnfinishedRun(models.names[m], models.potentials[m].metadata);
     SayIfOfSubset(models.names[m], models.potentials[m].metadata);
   }
+  WarnOfEqualMembers(models);
   if (WantsAenet()) return ExportToAenet(run, models);
   if (WantsSplines()) return ExportSplines(run, models);
   if (run.args.size() < 2) return absl::InvalidArgumentError(kNeeds);

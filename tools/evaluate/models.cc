@@ -23,6 +23,7 @@
 #include "lib/potential/prediction/force_predictor.h"
 #include "lib/structure/element.h"
 #include "lib/tensorfile/file_kind.h"
+#include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_reader.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/run/given_flags.h"
@@ -84,6 +85,27 @@ void WarnOfUnfinishedRun(absl::string_view path, const Metadata& metadata) {
   PrintWarning(absl::StrCat(path, ": is of a run that has not ended",
                             epoch != metadata.end() ? absl::StrCat(" (this is epoch ", epoch->second, ")") : "",
                             ": it was stopped, or is still training; train --resume goes on with it"));
+}
+
+void WarnOfEqualMembers(const Models& models) {
+  const auto key = [](const Potential& p) {
+    const Tensor& tensor = p.parameters;
+    return std::make_pair(tensor.dtype(),
+                          absl::string_view(static_cast<const char*>(tensor.data()), tensor.num_bytes()));
+  };
+  for (size_t m = 1; m < models.potentials.size(); ++m) {
+    const bool is_mace = models.potentials[m].mace != nullptr;  // whose parameters are elsewhere
+    for (size_t k = 0; k < m; ++k) {
+      const bool same_file = models.names[m] == models.names[k];
+      if (!same_file && (is_mace || key(models.potentials[m]) != key(models.potentials[k]))) continue;
+      PrintWarning(absl::StrCat(
+          models.names[m],
+          same_file ? ": is twice in the committee" : absl::StrCat(": has the parameters of ", models.names[k]),
+          ": the spread of a committee says something if its members are of different runs "
+          "(train --seed)"));
+      return;
+    }
+  }
 }
 
 void SayIfOfSubset(absl::string_view path, const Metadata& metadata) {

@@ -29,6 +29,8 @@ absl::StatusOr<Models> ReadModels(const std::string& argument);
 
 // Warns if the model says that the run which wrote it had not ended: it was stopped, or is still going.
 void WarnOfUnfinishedRun(absl::string_view path, const Metadata& metadata);
+// Warns if two members of a committee have the same parameters, which makes its spread too small.
+void WarnOfEqualMembers(const Models& models);
 // Says so if the model learned from a subset of the training examples of its run.
 void SayIfOfSubset(absl::string_view path, const Metadata& metadata);
 // Returns by which names and units the labels of the training data were read, as all models record it. INVALID_ARGUMENT

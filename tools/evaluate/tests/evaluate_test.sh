@@ -75,7 +75,12 @@ cmp list.tsv glob.tsv || fail "list and glob differ"
 [ "$(value all '' energy_spread meV/atom 5 list.tsv)" = 403 ] || fail "spread: $(cat list.tsv)"
 [ -n "$(value species O force_spread eV/Å 6 list.tsv)" ] || fail "spread of forces: $(cat list.tsv)"
 expect_line 'committee of 2' committee/report.html
-$evaluate run/best.safetensors,run/best.safetensors f.safetensors > twice.tsv || fail "twice"
+expect_no_line 'spread of a committee' log
+succeeds $evaluate run/best.safetensors,run/best.safetensors f.safetensors && mv stdout twice.tsv
+expect_line 'warning: run/best.safetensors: is twice in the committee' log
+cp run/best.safetensors copy.safetensors
+succeeds $evaluate --forces=false other/best.safetensors,run/best.safetensors,copy.safetensors f.safetensors
+expect_line 'warning: copy.safetensors: has the parameters of run/best.safetensors' log
 [ "$(value all '' force eV/Å 6 twice.tsv)" = "$(value all '' force eV/Å 6 features.tsv)" ] || fail "a model twice"
 [ "$(value all '' force_spread eV/Å 8 twice.tsv)" = 0.000000 ] || fail "spread of a model with itself"
 
