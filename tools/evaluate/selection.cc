@@ -60,6 +60,27 @@ double LargestSpread(const StructurePrediction& p) {
   return *std::max_element(p.force_spread.begin(), p.force_spread.end());
 }
 
+// Returns the structure's labels under the names by which they were read or, where a file has no names, those that the
+// model learned from: flags that read the pool also read what is chosen from it. A virial has become a stress.
+ExtxyzLabels LabelsAsRead(const Structure& structure, const StructureReaderOptions& reader) {
+  const auto first = [](const std::string& key, const std::string& recorded, absl::string_view usual) {
+    return !key.empty() ? absl::string_view(key) : !recorded.empty() ? absl::string_view(recorded) : usual;
+  };
+  const LabelNames& recorded = reader.recorded;
+  ExtxyzLabels labels;
+  if (structure.energy.has_value()) {
+    const absl::string_view name = first(structure.energy_key, recorded.energy, "energy");
+    labels.values.push_back({name, absl::MakeConstSpan(&*structure.energy, 1)});
+  }
+  if (structure.stress.has_value()) {
+    labels.values.push_back({first(reader.stress_key, recorded.stress, "stress"), *structure.stress});
+  }
+  if (!structure.force.empty()) {
+    labels.columns.push_back({first(structure.force_key, recorded.force, "forces"), 'R', 3, structure.force});
+  }
+  return labels;
+}
+
 double ShareOutside(const StructurePrediction& p) {
   return static_cast<double>(p.atoms_outside.value_or(0)) / static_cast<double>(p.num_atoms);
 }
@@ -256,12 +277,9 @@ absl::Status Selection::Write(absl::Span<const std::string> inputs,
     structure.info["select_score"] = ShortestDecimal(choices[k].score);
     structure.info["structure_number"] = absl::StrCat(p.number);
     structure.info["structure_name"] = p.structure.name;
-    if (are_own[choices[k].index]) {
-      ++num_own;
-      AppendExtxyz(structure, ExtxyzLabels(), &frames[k]);
-    } else {
-      AppendExtxyz(structure, &frames[k]);
-    }
+    const bool is_own = are_own[choices[k].index];
+    num_own += is_own;
+    AppendExtxyz(structure, is_own ? ExtxyzLabels() : LabelsAsRead(structure, again.reader), &frames[k]);
     return absl::OkStatus();
   };
   if (count > 0) RETURN_IF_ERROR(PredictInputs(models_.potentials, inputs, again).status());

@@ -101,7 +101,17 @@ for m in $model runner/best.safetensors; do
 done
 # What is chosen to be computed is read like the rest, and prepared files of other labels are named.
 succeeds $evaluate --select=2 --select_by=farthest --select_output=chosen.extxyz $model own.extxyz
-expect_text 'energy=-40' chosen.extxyz
+expect_line ' E=-40' chosen.extxyz
+expect_line ':pos:R:3:F:R:3 ' chosen.extxyz
+expect_no_line ' energy=\|forces' chosen.extxyz
+succeeds $train $keys --force_weight=0.1 --output_dir=of-chosen chosen.extxyz own.extxyz
+expect_no_line 'have no' log
+# Prepared files have no names: the model's own are written.
+succeeds $evaluate --select=1 --select_by=farthest --select_output=of-n.extxyz $model n.safetensors
+expect_line ':pos:R:3:F:R:3 E=-40' of-n.extxyz
+# Under the usual names, what was read by them.
+succeeds $evaluate --select=1 --select_by=farthest --select_output=of-usual.extxyz $model usual.extxyz
+expect_line ':pos:R:3:forces:R:3 energy=' of-usual.extxyz
 succeeds $featurize --species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --output=usual.safetensors usual.extxyz
 succeeds $evaluate --forces=false $model usual.safetensors
 expect_text 'usual.safetensors: its labels were read by the usual names' log
