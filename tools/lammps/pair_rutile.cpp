@@ -134,12 +134,13 @@ void PairRutile::coeff(int narg, char** arg) {
                "pair_style rutile: expected pair_coeff * * MODEL... and an element, or NULL, for each of {} atom types",
                num_types);
   }
-  if ((num_files > 1) != committee_) {
-    error->all(FLERR, "pair_style rutile: pair_coeff has {} files of models, but committee is {}; {}", num_files,
-               committee_ ? "yes" : "no",
+  OpenModel(std::vector<std::string>(arg + 2, arg + 2 + num_files));
+  // aenet's networks of several species are one model.
+  if ((info_.num_members > 1) != committee_) {
+    error->all(FLERR, "pair_style rutile: pair_coeff has {} files, which are {} model{}, but committee is {}; {}",
+               num_files, info_.num_members, info_.num_members == 1 ? "" : "s", committee_ ? "yes" : "no",
                committee_ ? "a committee has two or more" : "several are a committee: pair_style rutile committee yes");
   }
-  OpenModel(std::vector<std::string>(arg + 2, arg + 2 + num_files));
   std::string all_species;
   for (int k = 0; k < info_.num_species; ++k) all_species += std::string(k > 0 ? " " : "") + rutile_species(model_, k);
   species_of_type_.assign(num_types + 1, RUTILE_NO_SPECIES);

@@ -5,6 +5,7 @@ plugin_test.sh MPIRUN LMP rutileplugin.so runs it.
 
 import os
 import shutil
+import subprocess
 import sys
 import unittest
 
@@ -17,6 +18,7 @@ MPIRUN, LMP, PLUGIN = sys.argv[2:5]
 MANY_BODY = "testdata/md/tio2-many-body.safetensors"
 TWO_LAYERS = "testdata/md/tio2-two-layers.safetensors"
 VECTORS = "testdata/md/tio2-vectors.safetensors"
+FORCES = "testdata/compat/unreleased/forces/run/best.safetensors"  # what aenet has, too
 MACE = ["testdata/mace/one-layer.safetensors", "testdata/mace/two-layers.safetensors"]
 LAMMPS = Lammps(LMP, MPIRUN)
 
@@ -35,6 +37,9 @@ class PluginTest(unittest.TestCase):
         cls.many = write_fp64(os.path.join(TEMPORARY, "many.safetensors"), model=MANY_BODY)
         cls.two = write_fp64(os.path.join(TEMPORARY, "two.safetensors"), model=TWO_LAYERS)
         cls.vectors = write_fp64(os.path.join(TEMPORARY, "vectors.safetensors"), model=VECTORS)
+        directory = os.path.join(TEMPORARY, "aenet")
+        subprocess.run(["bazel-bin/tools/evaluate/evaluate", "--export_aenet=" + directory, FORCES], check=True)
+        cls.aenet = [os.path.join(directory, name) for name in ("Ti.nn", "O.nn")]
         cls.other_two = write_fp64(os.path.join(TEMPORARY, "other-two.safetensors"), factor=1.01, model=TWO_LAYERS)
 
     def test_equals_compute(self):
@@ -141,6 +146,11 @@ class PluginTest(unittest.TestCase):
         self.assertEqual(said.count("outside the training range"), 3, said)
         fails(self, LAMMPS, text.replace("warn 5", "stop 0"), ["outside the training range", "more than 0"])
 
+    def test_networks_of_aenet_are_one_model(self):
+        files = self.aenet
+        for processes in (1, 2):
+            compare(self, LAMMPS, pair(" ".join(self.aenet) + " Ti O"), files, processes)
+
     def test_refuses(self):
         good = self.model + " Ti O"
         run = "run 0\n"
@@ -148,8 +158,9 @@ class PluginTest(unittest.TestCase):
             (start(pair(self.model + " Ti Au")), ["type 2", "Au", "Ti O"]),
             (start(pair("no/such Ti O")), ["no/such"]),
             (start(pair(self.model + " Ti")), ["2 atom types"]),
-            (start(pair(self.model + " Ti O O")), ["2 files", "committee"]),
-            (start(pair(good, "committee yes")), ["1 files", "committee"]),
+            (start(pair(self.model + " " + self.other + " Ti O")), ["2 files", "2 models", "committee"]),
+            (start(pair(good, "committee yes")), ["1 files", "1 model,", "committee"]),
+            (start(pair(" ".join(self.aenet) + " Ti O", "committee yes")), ["2 files", "1 model,", "committee"]),
             (start(pair(self.model + " NULL NULL")), ["NULL"]),
             (start(pair(good, "cutoff 5")), ["cutoff"]),
             (start(pair(good, "precision fp16")), ["fp16"]),

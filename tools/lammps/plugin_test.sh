@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # plugin_test.sh MPIRUN LMP rutileplugin.so: tests the plugin in a LAMMPS that loads it, from the root of the repository
-# after bazel build //python:wheel. It takes some minutes. README.md says how the plugin is made.
+# after bazel build //python:wheel //tools/evaluate. It takes some minutes. README.md says how the plugin is made.
 set -euo pipefail
 [ $# = 3 ] || { sed -n '2,3s/^# //p' "$0" >&2; exit 1; }
 mpirun=$(command -v "$1") lmp=$(command -v "$2") plugin=$(realpath "$3")
