@@ -88,7 +88,7 @@ expect_line 'warning: copy.safetensors: has the parameters of run/best.safetenso
 printf '2\n\nTi 0 0 0\nO 1.9 0 0\n2\n\nTi 0 0 0\nO 0.5 0 0\n2\n\nTi 0 0 0\nO 0.4 0 0\n' > near.xyz
 for flags in '' --forces=false; do
   succeeds $evaluate $flags run/best.safetensors near.xyz
-  expect_line 'warning: 2 structures have atoms nearer than --min_cutoff=0.55 .* at 0.400 Angstrom, are in near.xyz#2' log
+  expect_line 'warning: 2 structures have atoms nearer than --min_cutoff=0.55 .* at 0.400 .*, are in near.xyz#2' log
 done
 head -n 4 near.xyz > far.xyz
 succeeds $evaluate run/best.safetensors far.xyz
