@@ -129,7 +129,8 @@ absl::StatusOr<RunPlan> MakeRunPlan(const Split& split, const TrainerOptions& op
   if (options.overfit_batches.all()) {
     if (!options.limit_val_batches.all()) {
       plan.first_validation = FirstBatches(plan.validation, options.limit_val_batches, options.batch_size);
-      plan.validation = Sample(plan.validation, static_cast<int64_t>(plan.first_validation.size()));
+      plan.whole_validation = std::move(plan.validation);
+      plan.validation = Sample(plan.whole_validation, static_cast<int64_t>(plan.first_validation.size()));
     }
   } else {
     plan.options.shuffle = false;

@@ -114,17 +114,23 @@ absl::Status Find(const Task& task, const TrainerOptions& options, const RunDire
 
 ModelFrame FrameOf(const Task& task) { return task.framed() == nullptr ? ModelFrame() : task.framed()->Frame(); }
 
-// True if the run has the examples of the plan, but validated on the first ones of limit_val_batches, as older versions
-// did, and not on a sample.
-bool ValidatedOnFirst(const Checkpoint& then, const Task& task, const RunPlan& plan) {
-  return !plan.first_validation.empty() && plan.first_validation != plan.validation &&
-         absl::StrContains(then.config, "\"limit_val_batches\"") &&
-         then.data == Fingerprint(task.num_examples(), plan.train, plan.first_validation);
+// Returns the fingerprint of the sets, of which limit_val_batches is no part.
+uint64_t FingerprintOf(const Task& task, const RunPlan& plan) {
+  return Fingerprint(task.num_examples(), plan.train,
+                     plan.whole_validation.empty() ? plan.validation : plan.whole_validation);
 }
 
-// Returns what differs in the data, or "".
-std::string DataChange(const Checkpoint& then, const Checkpoint& now, bool validated_on_first) {
-  if (then.data != now.data && !validated_on_first) {
+// True if the checkpoint is of an older version, whose fingerprint had the examples that limit_val_batches left, and
+// they are these.
+bool HasFingerprintOf(const Checkpoint& then, const Task& task, const RunPlan& plan,
+                      const std::vector<int64_t>& validation) {
+  return !plan.whole_validation.empty() && absl::StrContains(then.config, "\"limit_val_batches\"") &&
+         then.data == Fingerprint(task.num_examples(), plan.train, validation);
+}
+
+// Returns what differs in the data, or "". same_before: by the fingerprint of an older version they are the same.
+std::string DataChange(const Checkpoint& then, const Checkpoint& now, bool same_before) {
+  if (then.data != now.data && !same_before) {
     return "the run to resume trained on other examples or another split";
   }
   if (then.data_sha256.empty() || now.data_sha256.empty() || then.data_sha256 == now.data_sha256) return "";
@@ -260,8 +266,10 @@ absl::Status AcceptChanges(const Task& task, const Checkpoint& now, const RunPla
   Checkpoint& state = start->state;
   RETURN_IF_ERROR(CheckOverrides(state.config, now.config, options.overrides));
   ASSIGN_OR_RETURN(std::vector<ConfigChange> changes, ConfigChanges(state.config, now.config, task.ResumeRules()));
-  const bool validated_on_first = ValidatedOnFirst(state, task, plan);
-  if (const std::string change = DataChange(state, now, validated_on_first); !change.empty()) {
+  const bool validated_on_first = plan.first_validation != plan.validation &&  // as versions before the sample did
+                                  HasFingerprintOf(state, task, plan, plan.first_validation);
+  const bool same_before = validated_on_first || HasFingerprintOf(state, task, plan, plan.validation);
+  if (const std::string change = DataChange(state, now, same_before); !change.empty()) {
     changes.push_back({DataSetting().name, "", change});
   }
   if (const absl::Status permitted = CheckChanges(changes, options.overrides); !permitted.ok()) {
@@ -276,6 +284,11 @@ absl::Status AcceptChanges(const Task& task, const Checkpoint& now, const RunPla
     changes.push_back({"limit_val_batches", "",
                        "limit_val_batches validates on a random sample from here on, and no more on the first examples "
                        "as an older version did"});
+  } else if (!plan.whole_validation.empty() &&
+             std::any_of(changes.begin(), changes.end(), [](const auto& c) { return c.name == "batch_size"; })) {
+    changes.push_back(
+        {"limit_val_batches", "",
+         "limit_val_batches validates on a sample of another size from here on, as batches have another"});
   }
   for (const ConfigChange& change : changes) {
     start->messages.push_back(
@@ -304,7 +317,7 @@ Checkpoint NewState(const Task& task, const RunPlan& plan) {
   state.epoch_sums = TermSums(static_cast<int>(num_terms));
   state.loss_weight.assign(num_terms, 0);
   state.config = ResumeConfigJson(plan.options, task.ResumeConfig());
-  state.data = Fingerprint(task.num_examples(), plan.train, plan.validation);
+  state.data = FingerprintOf(task, plan);
   state.data_sha256 = plan.options.data_sha256;
   state.frame = FrameOf(task);
   state.parameters = task.InitialParameters(plan.options.seed);
@@ -327,7 +340,7 @@ absl::StatusOr<StartingState> ResumedState(const Task& task, const RunPlan& plan
   Checkpoint now;
   now.seed = plan.options.seed;
   now.config = ResumeConfigJson(plan.options, task.ResumeConfig());
-  now.data = Fingerprint(task.num_examples(), plan.train, plan.validation);
+  now.data = FingerprintOf(task, plan);
   now.data_sha256 = plan.options.data_sha256;
   now.frame = FrameOf(task);
   const absl::Status changes = AcceptChanges(task, now, plan, &start);

@@ -415,53 +415,6 @@ TEST_F(StartingStateTest, OtherDataAreNoticed) {
   EXPECT_EQ(Resume()->state.data_sha256, "a");
 }
 
-// Older versions took the first examples of limit_val_batches: the data are the same, and what is best is judged anew.
-TEST_F(StartingStateTest, ValidatesOnASampleWhereOlderVersionsTookTheFirst) {
-  options_.limit_val_batches.batches = 1;
-  options_.batch_size = 2;
-  options_.data_sha256 = "a";
-  split_ = {{0, 1, 2}, {3, 4, 5, 6, 7, 8}, {}};
-  RunPlan older = MakeRunPlan(split_, options_).value();
-  ASSERT_EQ(older.validation.size(), 2);
-  ASSERT_NE(older.validation, std::vector<int64_t>({3, 4}));
-  older.validation = {3, 4};
-  Checkpoint state = NewState(task_, older);
-  state.epoch = 3;
-  state.batch = 1;
-  state.step = 10;
-  state.best_epoch = 2;
-  state.best_loss = 0.5;
-  ASSERT_EQ(Save(state), absl::OkStatus());
-  const RunPlan plan = MakeRunPlan(split_, options_).value();
-  const absl::StatusOr<StartingState> resumed = ResumedState(task_, plan, directory_);
-  ASSERT_TRUE(resumed.ok()) << resumed.status();
-  EXPECT_THAT(resumed->messages, Contains(HasSubstr("limit_val_batches validates on a random sample")));
-  EXPECT_TRUE(resumed->new_parts.judgment);
-  EXPECT_FALSE(resumed->new_parts.epoch || resumed->new_parts.loss || resumed->new_parts.optimizer);
-  EXPECT_EQ(resumed->state.best_epoch, 0);
-  EXPECT_EQ(resumed->state.batch, 1);
-  EXPECT_THAT(resumed->state.changes, HasSubstr("step 10: limit_val_batches validates on a random sample"));
-  EXPECT_FALSE(WentOnWithOtherData(resumed->state.changes));
-  // It is told once.
-  Checkpoint next = resumed->state;
-  next.best_epoch = 4;
-  ASSERT_EQ(Save(next), absl::OkStatus());
-  const absl::StatusOr<StartingState> again = ResumedState(task_, plan, directory_);
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_THAT(again->messages, ElementsAre(HasSubstr("goes on from")));
-  EXPECT_EQ(again->state.best_epoch, 4);
-  // Data that changed are refused as ever, and with no word of older versions.
-  ASSERT_EQ(Save(state), absl::OkStatus());
-  options_.data_sha256 = "b";
-  const absl::Status files = ResumedState(task_, MakeRunPlan(split_, options_).value(), directory_).status();
-  EXPECT_THAT(files, ErrorNames(absl::StatusCode::kFailedPrecondition, {"the inputs are not the files", "data"}));
-  options_.data_sha256 = "a";
-  split_.train = {0, 1, 9};
-  const absl::Status others = ResumedState(task_, MakeRunPlan(split_, options_).value(), directory_).status();
-  EXPECT_THAT(others, ErrorNames(absl::StatusCode::kFailedPrecondition, {"other examples or another split"}));
-  EXPECT_THAT(std::string(others.message()), Not(HasSubstr("older version")));
-}
-
 TEST_F(StartingStateTest, RefusesABatchThatIsNotThere) {
   Checkpoint state = NewState(task_, Plan());
   state.batch = 3;

@@ -1,0 +1,133 @@
+// A run that goes on with another limit_val_batches, or after an older version's: its sets stay, and what is best is
+// judged anew.
+
+#include "absl/status/statusor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/testing/error_names.h"
+#include "lib/testing/toy_task.h"
+#include "lib/train/files/checkpoint.h"
+#include "lib/train/files/run_directory.h"
+#include "lib/train/options/split.h"
+#include "lib/train/options/trainer_options.h"
+#include "lib/train/resume_config.h"
+#include "lib/train/run_plan.h"
+#include "lib/train/starting_state.h"
+
+namespace rutile {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class LimitedValidationTest : public ::testing::Test {
+ protected:
+  LimitedValidationTest() {
+    EXPECT_TRUE(directory_.Open(RunMode::kOverwrite).ok());
+    EXPECT_TRUE(directory_.RemoveRun().ok());
+  }
+
+  absl::Status Save(const Checkpoint& state) {
+    return SaveCheckpoint(directory_.checkpoint(), state, task_.parameter_slices(), {});
+  }
+
+  ToyTask task_{ToyTaskOptions()};
+  Split split_{{0, 1, 2}, {3, 4, 5, 6, 7, 8}, {}};
+  TrainerOptions options_;
+  RunDirectory directory_{::testing::TempDir() + "/" + ::testing::UnitTest::GetInstance()->current_test_info()->name()};
+};
+
+// Values on a sample are not compared with those on the whole set, or on a sample of another size. The sets stay.
+TEST_F(LimitedValidationTest, ALimitOfValidationIsJudgedAnew) {
+  options_.batch_size = 2;
+  options_.save_top_k = 2;
+  Checkpoint state = NewState(task_, MakeRunPlan(split_, options_).value());
+  state.step = 10;
+  state.best_epoch = 2;
+  state.best_loss = 0.5;
+  ASSERT_EQ(Save(state), absl::OkStatus());
+  options_.limit_val_batches.batches = 2;
+  const auto resume = [this] { return ResumedState(task_, MakeRunPlan(split_, options_).value(), directory_); };
+  EXPECT_THAT(resume().status(), ErrorNames(absl::StatusCode::kFailedPrecondition, {"--override=limit_val_batches "}));
+  options_.overrides = {"limit_val_batches"};
+  absl::StatusOr<StartingState> resumed = resume();
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_TRUE(resumed->new_parts.judgment);
+  EXPECT_FALSE(resumed->new_parts.epoch || resumed->new_parts.loss);
+  EXPECT_EQ(resumed->state.best_epoch, 0);
+  EXPECT_TRUE(resumed->state.top.empty());
+  EXPECT_FALSE(WentOnWithOtherData(resumed->state.changes));
+  // A number of batches is of other examples if batches are larger.
+  state = resumed->state;
+  state.best_epoch = 3;
+  ASSERT_EQ(Save(state), absl::OkStatus());
+  EXPECT_EQ(resume()->state.best_epoch, 3);
+  options_.batch_size = 1;
+  options_.overrides = {"batch_size"};
+  resumed = resume();
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_TRUE(resumed->new_parts.judgment);
+  EXPECT_EQ(resumed->state.best_epoch, 0);
+  EXPECT_THAT(resumed->messages, Contains(HasSubstr("a sample of another size")));
+  // A checkpoint whose fingerprint has the sample is of the same data.
+  RunPlan older = MakeRunPlan(split_, options_).value();
+  older.whole_validation.clear();
+  Checkpoint with_sample = NewState(task_, older);
+  with_sample.best_epoch = 4;
+  ASSERT_NE(with_sample.data, NewState(task_, MakeRunPlan(split_, options_).value()).data);
+  ASSERT_EQ(Save(with_sample), absl::OkStatus());
+  options_.overrides.clear();
+  EXPECT_EQ(resume()->state.best_epoch, 4);
+}
+
+// Older versions took the first examples of limit_val_batches: the data are the same, and what is best is judged anew.
+TEST_F(LimitedValidationTest, ValidatesOnASampleWhereOlderVersionsTookTheFirst) {
+  options_.limit_val_batches.batches = 1;
+  options_.batch_size = 2;
+  options_.data_sha256 = "a";
+  RunPlan older = MakeRunPlan(split_, options_).value();
+  ASSERT_EQ(older.validation.size(), 2);
+  ASSERT_NE(older.validation, std::vector<int64_t>({3, 4}));
+  older.validation = {3, 4};
+  older.whole_validation.clear();
+  Checkpoint state = NewState(task_, older);
+  state.epoch = 3;
+  state.batch = 1;
+  state.step = 10;
+  state.best_epoch = 2;
+  state.best_loss = 0.5;
+  ASSERT_EQ(Save(state), absl::OkStatus());
+  const RunPlan plan = MakeRunPlan(split_, options_).value();
+  const absl::StatusOr<StartingState> resumed = ResumedState(task_, plan, directory_);
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_THAT(resumed->messages, Contains(HasSubstr("limit_val_batches validates on a random sample")));
+  EXPECT_TRUE(resumed->new_parts.judgment);
+  EXPECT_FALSE(resumed->new_parts.epoch || resumed->new_parts.loss || resumed->new_parts.optimizer);
+  EXPECT_EQ(resumed->state.best_epoch, 0);
+  EXPECT_EQ(resumed->state.batch, 1);
+  EXPECT_THAT(resumed->state.changes, HasSubstr("step 10: limit_val_batches validates on a random sample"));
+  EXPECT_FALSE(WentOnWithOtherData(resumed->state.changes));
+  // It is told once.
+  Checkpoint next = resumed->state;
+  next.best_epoch = 4;
+  ASSERT_EQ(Save(next), absl::OkStatus());
+  const absl::StatusOr<StartingState> again = ResumedState(task_, plan, directory_);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_THAT(again->messages, ElementsAre(HasSubstr("goes on from")));
+  EXPECT_EQ(again->state.best_epoch, 4);
+  // Data that changed are refused as ever, and with no word of older versions.
+  ASSERT_EQ(Save(state), absl::OkStatus());
+  options_.data_sha256 = "b";
+  const absl::Status files = ResumedState(task_, MakeRunPlan(split_, options_).value(), directory_).status();
+  EXPECT_THAT(files, ErrorNames(absl::StatusCode::kFailedPrecondition, {"the inputs are not the files", "data"}));
+  options_.data_sha256 = "a";
+  split_.train = {0, 1, 9};
+  const absl::Status others = ResumedState(task_, MakeRunPlan(split_, options_).value(), directory_).status();
+  EXPECT_THAT(others, ErrorNames(absl::StatusCode::kFailedPrecondition, {"other examples or another split"}));
+  EXPECT_THAT(std::string(others.message()), Not(HasSubstr("older version")));
+}
+
+}  // namespace
+}  // namespace rutile
