@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -250,6 +251,25 @@ absl::Status CarryOver(const Task& task, absl::Span<const ConfigChange> changes,
   return absl::OkStatus();
 }
 
+// The rate that plateau has come down to keeps its share of the learning rate when that changes, and does not fall
+// below the lowest rate. A tensor of another shape is left for Plateau::SetState to refuse.
+void ScalePlateau(absl::Span<const ConfigChange> changes, double min_learning_rate, NamedTensors* schedule) {
+  const auto change = std::find_if(changes.begin(), changes.end(),
+                                   [](const ConfigChange& each) { return each.name == "learning_rate"; });
+  const Tensor* const plateau = schedule->Find("plateau");
+  double then = 0, now = 0;
+  if (change == changes.end() || plateau == nullptr || plateau->dtype() != DType::kF64 ||
+      plateau->num_elements() != 4 || !absl::SimpleAtod(change->before, &then) ||
+      !absl::SimpleAtod(change->after, &now)) {
+    return;
+  }
+  std::vector<double> values = plateau->ToDoubles();
+  values[0] = std::max(values[0] * (now / then), min_learning_rate);
+  NamedTensors scaled;
+  scaled.Set("plateau", Tensor::Of<double>(values, {4}));
+  *schedule = std::move(scaled);
+}
+
 // One line for flags.txt and checkpoints.
 std::string Describe(absl::Span<const ConfigChange> changes) {
   return absl::StrJoin(changes, "; ", [](std::string* out, const ConfigChange& change) {
@@ -299,6 +319,7 @@ absl::Status AcceptChanges(const Task& task, const Checkpoint& now, const RunPla
   if (start->new_parts.optimizer) RETURN_IF_ERROR(StartAtTheModel(&state));
   RETURN_IF_ERROR(CarryOver(task, changes, now.frame, start));
   if (!changes.empty()) absl::StrAppend(&state.changes, "step ", state.step, ": ", Describe(changes), "\n");
+  ScalePlateau(changes, options.schedule.min_learning_rate, &state.schedule);
   state.frame = now.frame;
   Forget(start->new_parts, task.terms().size(), &state, &start->messages);
   state.config = now.config;
