@@ -8,6 +8,19 @@
 #include "lib/train/resume_config.h"
 
 namespace rutile {
+namespace {
+
+// Keeps the rate that plateau has reached, which does not depend on how losses are measured. The best loss, the count
+// of bad ones and the cool-down are those of a schedule that has seen nothing: losses from here on are others.
+absl::Status RestoreRateAlone(const NamedTensors& then, Schedule* schedule) {
+  const double unseen_best = schedule->State().At("plateau").ToDoubles()[1];
+  RETURN_IF_ERROR(schedule->SetState(then));
+  NamedTensors state;
+  state.Set("plateau", Tensor::Of<double>({then.At("plateau").ToDoubles()[0], unseen_best, 0, 0}, {4}));
+  return schedule->SetState(state);
+}
+
+}  // namespace
 
 absl::Status RestoreStates(const CheckpointedState& parts, const StartingState& start, const Checkpoint& state) {
   // The task may still hold the state of another run or of the first-batch check.
@@ -19,7 +32,10 @@ absl::Status RestoreStates(const CheckpointedState& parts, const StartingState& 
   const ResetOnResume& anew = start.new_parts;
   if (!anew.optimizer) RETURN_IF_ERROR(check("optimizer", parts.epoch.SetState(state.optimizer)));
   if (anew.finished) parts.epoch.Reopen();
-  if (!anew.schedule && !anew.judgment) RETURN_IF_ERROR(check("schedule", parts.schedule.SetState(state.schedule)));
+  if (!anew.schedule) {
+    RETURN_IF_ERROR(check("schedule", anew.judgment ? RestoreRateAlone(state.schedule, &parts.schedule)
+                                                    : parts.schedule.SetState(state.schedule)));
+  }
   if (!anew.judgment) RETURN_IF_ERROR(check("stopping", parts.stop.SetState(state.stopping)));
   if (parts.ema != nullptr && !anew.ema) {
     const bool begun = state.ema_parameters.num_elements() > 0;

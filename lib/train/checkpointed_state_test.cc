@@ -1,5 +1,6 @@
 #include "lib/train/checkpointed_state.h"
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@
 namespace rutile {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Remembers one number, as an optimizer would.
@@ -108,7 +110,24 @@ TEST_F(CheckpointedStateTest, WhatBeginsAnewIsLeftAlone) {
   EXPECT_EQ(to_.epoch.value.ToDoubles()[0], 0);
   EXPECT_EQ(to_.ema.parameters(), nullptr);
   EXPECT_EQ(to_.average.size(), 0);
-  EXPECT_EQ(to_.schedule->LearningRate(0, 0), 1);
+  start_.new_parts.schedule = true;
+  ToyRun of_another_schedule;
+  ASSERT_EQ(RestoreStates(of_another_schedule.Parts(), start_, state_), absl::OkStatus());
+  EXPECT_EQ(of_another_schedule.schedule->LearningRate(0, 0), 1);
+}
+
+// Other data change the losses, and with them the best one, but not the rate that plateau has come down to.
+TEST_F(CheckpointedStateTest, PlateauKeepsItsRateWhereLossesAreOthers) {
+  const double rate = from_.schedule->LearningRate(0, 0);
+  ASSERT_LT(rate, 1);
+  start_.new_parts.judgment = true;
+  state_.top = NamedTensors();
+  ASSERT_EQ(RestoreStates(to_.Parts(), start_, state_), absl::OkStatus());
+  EXPECT_EQ(to_.schedule->LearningRate(0, 0), rate);
+  const std::vector<double> memory = to_.schedule->State().At("plateau").ToDoubles();
+  EXPECT_THAT(memory, ElementsAre(rate, std::numeric_limits<double>::infinity(), 0, 0));
+  to_.schedule->Observe(100);  // the first loss is the best so far, however high
+  EXPECT_EQ(to_.schedule->LearningRate(0, 0), rate);
 }
 
 TEST_F(CheckpointedStateTest, ErrorsNameFileAndPart) {
