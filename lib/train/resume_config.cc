@@ -100,9 +100,18 @@ void Rename(Json* config) {
   *config = std::move(renamed);
 }
 
+constexpr char kGlob[] = "parameters";  // the key of a group's glob in the record of groups
+
+// True if it is a record of groups, as DescribeGroups writes it.
+bool AreGroups(const Json& json) {
+  return json.is_array() && std::all_of(json.begin(), json.end(), [](const Json& group) {
+           return group.is_object() && group.contains(kGlob) && group[kGlob].is_string();
+         });
+}
+
 void DescribeGroups(const ParameterGroupOptions& options, Json* json) {
   for (const ParameterGroup& group : options.groups) {
-    Json described = {{"parameters", group.glob}};
+    Json described = {{kGlob, group.glob}};
     Describe(OptimizerSettings(), group.optimizer, /*compared=*/true, &described);
     (*json)[ParameterGroupSettings().front().name].push_back(described);
   }
@@ -344,6 +353,24 @@ absl::StatusOr<double> NumberOfConfig(absl::string_view config, const std::strin
   if (json.is_object() && json.contains(option) && json[option].is_number()) return json[option].get<double>();
   return absl::FailedPreconditionError(
       absl::StrCat("the options of the run to resume have no number \"", option, "\""));
+}
+
+absl::StatusOr<std::vector<GroupOfConfig>> GroupsOfConfig(absl::string_view config) {
+  const Json json = Json::parse(config.begin(), config.end(), nullptr, /*allow_exceptions=*/false);
+  const std::string key = ParameterGroupSettings().front().name;
+  std::vector<GroupOfConfig> groups;
+  if (!json.is_object() || (json.contains(key) && !AreGroups(json[key]))) {
+    return absl::FailedPreconditionError(absl::StrCat("the options of the run to resume have no list \"", key, "\""));
+  }
+  if (!json.contains(key)) return groups;
+  for (const Json& each : json[key]) {
+    GroupOfConfig group = {each[kGlob].get<std::string>(), {}};
+    for (const auto& item : each.items()) {
+      if (item.value().is_number()) group.numbers[item.key()] = item.value().get<double>();
+    }
+    groups.push_back(std::move(group));
+  }
+  return groups;
 }
 
 std::string FlagFileAfter(absl::string_view changes, const std::string& text) {

@@ -72,6 +72,14 @@ ResetOnResume PartsToReset(absl::Span<const ConfigChange> changes);
 // An option of a text from ResumeConfigJson that is a number. FAILED_PRECONDITION where there is none.
 absl::StatusOr<double> NumberOfConfig(absl::string_view config, const std::string& option);
 
+// Of each group of parameters of a text from ResumeConfigJson: its glob, and its options that are numbers.
+struct GroupOfConfig {
+  std::string glob;
+  std::map<std::string, double> numbers;
+};
+// Empty if the run had no groups. FAILED_PRECONDITION where the text does not say what they are.
+absl::StatusOr<std::vector<GroupOfConfig>> GroupsOfConfig(absl::string_view config);
+
 // The text of flags.txt. `text` begins with a comment that says that it makes the run again, which a run that went on
 // with other settings (`changes`, as in checkpoints) replaces by what it did.
 std::string FlagFileAfter(absl::string_view changes, const std::string& text);

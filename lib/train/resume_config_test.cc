@@ -135,6 +135,20 @@ TEST(ResumeConfigTest, NamesWhatDiffers) {
       HasSubstr("loss is \"rmse\", but the run to resume has \"mse\""));
 }
 
+TEST(ResumeConfigTest, GroupsAreReadBack) {
+  TrainerOptions options;
+  EXPECT_TRUE(GroupsOfConfig(ResumeConfigJson(options))->empty());
+  options.groups.groups = ParseParameterGroups("Ti.*:beta1=0.5;O.*:lr_scale=2", options.optimizer).value();
+  const std::vector<GroupOfConfig> groups = GroupsOfConfig(ResumeConfigJson(options)).value();
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0].glob, "Ti.*");
+  EXPECT_EQ(groups[0].numbers.at("beta1"), 0.5);
+  EXPECT_EQ(groups[1].numbers.at("beta1"), options.optimizer.beta1);
+  for (const char* bad : {"", "[]", "{\"parameter_groups\":1}", "{\"parameter_groups\":[{\"parameters\":1}]}"}) {
+    EXPECT_EQ(GroupsOfConfig(bad).status().code(), absl::StatusCode::kFailedPrecondition) << bad;
+  }
+}
+
 // LibTorch's mixed precision goes on with the kernels' own, and the reverse, as other runs do when --compile_mode
 // changes.
 TEST(ResumeConfigTest, MixedPrecisionIsOneSettingWhoeverHasIt) {

@@ -21,7 +21,9 @@
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/file.h"
+#include "lib/optimizer/parameter_groups.h"
 #include "lib/task/framed_model.h"
+#include "lib/task/parameter_slice.h"
 #include "lib/task/sampling_policy.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_of_doubles.h"
@@ -190,19 +192,69 @@ bool SameFrame(const ModelFrame& a, const ModelFrame& b, bool nearly) {
   return true;
 }
 
-// A schedule-free optimizer trains at one point and is judged at another (lib/optimizer/methods/schedule_free.h), which
-// is the model. Where the optimizer begins without memory, both are that point. beta1 is in the config of the run to
-// resume.
-absl::Status StartAtTheModel(Checkpoint* state) {
-  const Tensor* const z = state->optimizer.Find("z");
-  if (z == nullptr || z->dtype() != state->parameters.dtype() || z->shape() != state->parameters.shape()) {
-    return absl::OkStatus();
+// Moves the parameters of group `index` (the last one: all that are in no group) to the point at which a schedule-free
+// optimizer with this z and beta1 is judged. z covers the group's learned parameters in the order of their places.
+absl::Status MoveToTheModel(absl::Span<const ParameterSlice> slices, const std::vector<int>& assigned, int index,
+                            const std::string& name, const Tensor& z, double beta1, std::vector<double>* parameters) {
+  std::vector<ParameterSlice> own;
+  int64_t size = 0;
+  for (size_t s = 0; s < slices.size(); ++s) {
+    if (assigned[s] != index || slices[s].buffer) continue;
+    own.push_back(slices[s]);
+    size += slices[s].num_elements();
   }
-  ASSIGN_OR_RETURN(const double beta1, NumberOfConfig(state->config, "beta1"));
-  const std::vector<double> y = state->parameters.ToDoubles(), at = z->ToDoubles();
-  std::vector<double> x(y.size());
-  for (size_t i = 0; i < x.size(); ++i) x[i] = y[i] + (1 - 1 / beta1) * (at[i] - y[i]);
-  state->parameters = TensorOfDoubles(state->parameters.dtype(), x);
+  if (z.num_elements() != size || !(beta1 > 0)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the optimizer's tensor ", name, " has ", z.num_elements(), " numbers and beta1 ", beta1,
+                     ", expected ", size, " numbers and beta1 above 0: the checkpoint is damaged; take another"));
+  }
+  std::sort(own.begin(), own.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  const std::vector<double> at = z.ToDoubles();
+  size_t j = 0;
+  for (const ParameterSlice& slice : own) {
+    for (int64_t i = slice.offset; i < slice.offset + slice.num_elements(); ++i, ++j) {
+      double& y = (*parameters)[i];
+      y += (1 - 1 / beta1) * (at[j] - y);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// A schedule-free optimizer trains at one point and is judged at another (lib/optimizer/methods/schedule_free.h), which
+// is the model. Where the optimizer begins without memory, both are that point. beta1 and the groups of parameters are
+// in the config of the run to resume.
+absl::Status StartAtTheModel(const Task& task, Checkpoint* state) {
+  const std::vector<ParameterSlice> slices = task.parameter_slices();
+  std::vector<GroupOfConfig> groups;
+  std::vector<int> assigned;
+  std::vector<double> parameters;
+  for (const auto& [name, z] : state->optimizer) {
+    const bool is_single = name == "z";
+    if (!is_single && !absl::EndsWith(name, ".z")) continue;
+    if (parameters.empty()) {
+      parameters = state->parameters.ToDoubles();
+      ASSIGN_OR_RETURN(groups, GroupsOfConfig(state->config));
+      ParameterGroupOptions options;
+      for (const GroupOfConfig& group : groups) options.groups.push_back({group.glob, {}});
+      ASSIGN_OR_RETURN(assigned, AssignGroups(options, slices));
+    }
+    const std::string prefix = is_single ? "" : name.substr(0, name.size() - 1);  // "group0."
+    const Tensor* const step = state->optimizer.Find(absl::StrCat(prefix, "step"));
+    // Before its first step, such an optimizer has no point of its own.
+    if (step != nullptr && step->num_elements() == 1 && step->ToDoubles()[0] == 0) continue;
+    const int num_groups = static_cast<int>(groups.size());
+    int index = is_single ? num_groups : 0;
+    while (!is_single && index <= num_groups && prefix != absl::StrCat("group", index, ".")) ++index;
+    double beta1 = 0;
+    if (index < num_groups) {
+      const auto found = groups[index].numbers.find("beta1");
+      if (found != groups[index].numbers.end()) beta1 = found->second;
+    } else {
+      ASSIGN_OR_RETURN(beta1, NumberOfConfig(state->config, "beta1"));
+    }
+    RETURN_IF_ERROR(MoveToTheModel(slices, assigned, index, name, z, beta1, &parameters));
+  }
+  if (!parameters.empty()) state->parameters = TensorOfDoubles(state->parameters.dtype(), parameters);
   return absl::OkStatus();
 }
 
@@ -233,11 +285,7 @@ absl::Status CarryOver(const Task& task, absl::Span<const ConfigChange> changes,
   if (state.frame.empty()) {
     return refuse("the checkpoint is of a version that did not record its scales", /*can_begin=*/true);
   }
-  for (const auto& [name, tensor] : state.optimizer) {
-    if (!absl::EndsWith(name, ".z")) continue;
-    return refuse("a group of its parameters has a schedule-free optimizer", /*can_begin=*/true);
-  }
-  if (!start->new_parts.optimizer) RETURN_IF_ERROR(StartAtTheModel(&state));
+  if (!start->new_parts.optimizer) RETURN_IF_ERROR(StartAtTheModel(task, &state));
   start->new_parts.optimizer = start->new_parts.average_best = true;
   for (Tensor* parameters : {&state.parameters, &state.best_parameters, &state.ema_parameters}) {
     if (parameters->num_elements() == 0) continue;
@@ -316,7 +364,7 @@ absl::Status AcceptChanges(const Task& task, const Checkpoint& now, const RunPla
                               : absl::StrCat(change.name, " is ", change.after, " from here on, was ", change.before));
   }
   start->new_parts = PartsToReset(changes);
-  if (start->new_parts.optimizer) RETURN_IF_ERROR(StartAtTheModel(&state));
+  if (start->new_parts.optimizer) RETURN_IF_ERROR(StartAtTheModel(task, &state));
   RETURN_IF_ERROR(CarryOver(task, changes, now.frame, start));
   if (!changes.empty()) absl::StrAppend(&state.changes, "step ", state.step, ": ", Describe(changes), "\n");
   ScalePlateau(changes, options.schedule.min_learning_rate, &state.schedule);

@@ -278,7 +278,7 @@ TEST_F(FramedStateTest, WhatCannotBeCarriedOverIsRefused) {
   options_.overrides = {"all"};
   before_ = old;
   before_.optimizer.Set("group1.z", Tensor::Of<double>({1}));
-  EXPECT_THAT(GoOn().status(), ErrorNames(absl::StatusCode::kFailedPrecondition, {"schedule-free"}));
+  EXPECT_THAT(GoOn().status(), ErrorNames(absl::StatusCode::kFailedPrecondition, {"group1.z", "damaged"}));
 }
 
 // ---- which checkpoint
