@@ -109,6 +109,48 @@ bool AreGroups(const Json& json) {
          });
 }
 
+std::string GlobsOf(const Json& groups) {
+  return absl::StrJoin(groups, ";", [](std::string* out, const Json& group) { out->append(group[kGlob]); });
+}
+
+// The options of groups that differ from those of the same groups in `others`, as --parameter_groups writes them:
+// "network.Ti.*:learning_rate=0.001,beta1=0.8;network.O.*:weight_decay=0". Sets *only_rates.
+std::string DifferencesOf(const Json& groups, const Json& others, bool* only_rates) {
+  std::vector<std::string> texts;
+  *only_rates = true;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    Json all = groups[g];
+    all.update(others[g]);
+    std::vector<std::string> options;
+    for (const auto& item : all.items()) {
+      const std::string& key = item.key();
+      const auto here = groups[g].find(key), there = others[g].find(key);
+      const bool is_here = here != groups[g].end();
+      if (is_here && there != others[g].end() && *here == *there) continue;
+      *only_rates = *only_rates && key == "learning_rate";
+      const std::string value = !is_here ? "" : here->is_string() ? here->get<std::string>() : here->dump();
+      options.push_back(is_here ? absl::StrCat(key, "=", value) : absl::StrCat(key, " not set"));
+    }
+    if (options.empty()) continue;
+    texts.push_back(absl::StrCat(groups[g][kGlob].get<std::string>(), ":", absl::StrJoin(options, ",")));
+  }
+  return absl::StrJoin(texts, ";");
+}
+
+// Tells what differs between two records of groups. Where globs differ, the groups are others, and these are told.
+ConfigChange GroupsChange(const Json& before, const Json& after) {
+  ConfigChange change;
+  change.name = ParameterGroupSettings().front().name;
+  if (GlobsOf(before) != GlobsOf(after)) {
+    change.before = GlobsOf(before);
+    change.after = GlobsOf(after);
+    return change;
+  }
+  change.before = DifferencesOf(before, after, &change.only_rates);
+  change.after = DifferencesOf(after, before, &change.only_rates);
+  return change;
+}
+
 void DescribeGroups(const ParameterGroupOptions& options, Json* json) {
   for (const ParameterGroup& group : options.groups) {
     Json described = {{kGlob, group.glob}};
@@ -152,6 +194,10 @@ void AddChanges(const Json& before, const Json& after, std::vector<ConfigChange>
       const std::string& key = item.key();
       const bool both = before.contains(key) && after.contains(key);
       if (item.value().is_object() || (both && (before[key] == after[key] || json == &before))) continue;
+      if (both && key == ParameterGroupSettings().front().name && AreGroups(before[key]) && AreGroups(after[key])) {
+        changes->push_back(GroupsChange(before[key], after[key]));
+        continue;
+      }
       changes->push_back({key, value(before, key), value(after, key)});
     }
   }
@@ -278,11 +324,13 @@ bool MayChange(absl::string_view option) {
   return row != nullptr && row->on_resume == OnResume::kMayChange;
 }
 
+bool MayChange(const ConfigChange& change) { return change.only_rates || MayChange(change.name); }
+
 std::string ForbiddenChanges(absl::Span<const ConfigChange> changes, absl::Span<const std::string> overrides) {
   if (Contains(overrides, "all")) return "";
   std::vector<std::string> texts;
   for (const ConfigChange& change : changes) {
-    if (!MayChange(change.name) && !Overrides(overrides, change.name)) texts.push_back(Explain(change));
+    if (!MayChange(change) && !Overrides(overrides, change.name)) texts.push_back(Explain(change));
   }
   return absl::StrJoin(texts, "; ");
 }
@@ -297,7 +345,7 @@ absl::Status CheckChanges(absl::Span<const ConfigChange> changes, absl::Span<con
   if (text.empty()) return absl::OkStatus();
   std::vector<std::string> names;
   for (const ConfigChange& change : changes) {
-    if (!MayChange(change.name) && !Overrides(overrides, change.name)) names.push_back(change.name);
+    if (!MayChange(change) && !Overrides(overrides, change.name)) names.push_back(change.name);
   }
   return absl::FailedPreconditionError(absl::StrCat(text, "; give the same, or --override=", absl::StrJoin(names, ","),
                                                     " to go on all the same, or start a new run"));
@@ -335,7 +383,7 @@ ResetOnResume PartsToReset(absl::Span<const ConfigChange> changes) {
   for (const ConfigChange& change : changes) {
     const std::string& name = change.name;
     const bool comes_or_goes = change.before == "not set" || change.after == "not set";
-    if (MayChange(name)) continue;
+    if (MayChange(change)) continue;
     if (const SettingInfo* row = FindRow(name); row != nullptr) AddParts(*row, comes_or_goes, &parts);
     // All that a task records of itself decides what its model is measured by. Unless the task has a rule that says
     // otherwise, it may decide what is learned from, too: sums of both losses would be of neither.

@@ -30,20 +30,24 @@ struct ConfigChange {
   std::string after;
   bool of_task = false;
   const ResumeRule* rule = nullptr;  // the task's, if it has one for this option
+  bool only_rates = false;           // of parameter_groups, learning rates alone differ
 };
 
 // The rows of all tables of settings of a run, those of ForEachSettings. Options of tasks have rows of their own.
 absl::Span<const SettingInfo* const> ResumeSettings();
 
 // What differs between `then` and `now`, both from ResumeConfigJson, perhaps of an older version: options have the
-// names that they have today. `rules` are those of the task that runs now (Task::ResumeRules); changes point to them.
-// FAILED_PRECONDITION when one of them is no such text.
+// names that they have today, and of groups of parameters only the options that differ are told. `rules` are those of
+// the task that runs now (Task::ResumeRules); changes point to them. FAILED_PRECONDITION when one of them is no such
+// text.
 absl::StatusOr<std::vector<ConfigChange>> ConfigChanges(absl::string_view then, absl::string_view now,
                                                         absl::Span<const ResumeRule> rules = {});
 
 // Whether a resumed run may have the option otherwise without being told twice, as its row says: learning_rate,
 // min_learning_rate. (Limits, logs, files, threads and how a step is computed are not part of it.)
 bool MayChange(absl::string_view option);
+// The same of a change: rates of groups of parameters may change, too.
+bool MayChange(const ConfigChange& change);
 
 // Tells all that may not change and is not among `overrides`, for a message; "" if there is nothing.
 std::string ForbiddenChanges(absl::Span<const ConfigChange> changes, absl::Span<const std::string> overrides);

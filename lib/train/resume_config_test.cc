@@ -135,6 +135,42 @@ TEST(ResumeConfigTest, NamesWhatDiffers) {
       HasSubstr("loss is \"rmse\", but the run to resume has \"mse\""));
 }
 
+// A group's learning rate may change like the run's, which it may be a multiple of.
+TEST(ResumeConfigTest, RatesOfGroupsMayChange) {
+  const auto config = [](double rate, absl::string_view groups) {
+    TrainerOptions options;
+    options.optimizer.learning_rate = rate;
+    options.groups.groups = ParseParameterGroups(groups, options.optimizer).value();
+    return ResumeConfigJson(options);
+  };
+  constexpr char kGroups[] = "Ti.*:lr_scale=0.5;O.*:learning_rate=0.125,weight_decay=0.25";
+  const std::string then = config(0.5, kGroups);
+  const std::vector<ConfigChange> rates = ConfigChanges(then, config(0.25, kGroups)).value();
+  ASSERT_EQ(rates.size(), 2u);
+  EXPECT_EQ(rates[0].name, "learning_rate");
+  EXPECT_EQ(rates[1].name, "parameter_groups");
+  EXPECT_EQ(rates[1].before, "Ti.*:learning_rate=0.25");
+  EXPECT_EQ(rates[1].after, "Ti.*:learning_rate=0.125");
+  EXPECT_EQ(CheckChanges(rates, {}), absl::OkStatus());
+  EXPECT_FALSE(PartsToReset(rates).optimizer);
+  EXPECT_TRUE(PartsToReset(rates).finished);
+  // What else differs is told alone, and needs to be asked for.
+  const std::vector<ConfigChange> decay =
+      ConfigChanges(then, config(0.5, "Ti.*:lr_scale=1;O.*:learning_rate=0.125,weight_decay=0.75")).value();
+  EXPECT_EQ(ForbiddenChanges(decay, {}),
+            "parameter_groups is Ti.*:learning_rate=0.5;O.*:weight_decay=0.75, but the run to resume has "
+            "Ti.*:learning_rate=0.25;O.*:weight_decay=0.25");
+  EXPECT_EQ(ForbiddenChanges(decay, {"parameter_groups"}), "");
+  EXPECT_TRUE(PartsToReset(decay).optimizer);
+  const std::vector<ConfigChange> others = ConfigChanges(then, config(0.5, "Ti.*:lr_scale=0.5")).value();
+  EXPECT_EQ(ForbiddenChanges(others, {}), "parameter_groups is Ti.*, but the run to resume has Ti.*;O.*");
+  const std::vector<ConfigChange> kind =
+      ConfigChanges(then, config(0.5, "Ti.*:lr_scale=0.5;O.*:optimizer=sgd,learning_rate=0.125,weight_decay=0.25"))
+          .value();
+  EXPECT_THAT(ForbiddenChanges(kind, {}), HasSubstr("optimizer=sgd"));
+  EXPECT_THAT(ForbiddenChanges(kind, {}), HasSubstr("beta1 not set"));
+}
+
 TEST(ResumeConfigTest, GroupsAreReadBack) {
   TrainerOptions options;
   EXPECT_TRUE(GroupsOfConfig(ResumeConfigJson(options))->empty());

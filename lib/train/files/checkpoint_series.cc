@@ -95,7 +95,16 @@ absl::Status CheckSameRun(const CheckpointSummary& first, const CheckpointSummar
 void AddRateMessage(const CheckpointSummary& before, const CheckpointSummary& after,
                     std::vector<std::string>* messages) {
   const auto there = before.config.find("learning_rate"), here = after.config.find("learning_rate");
-  if (there == before.config.end() || here == after.config.end() || here->second == there->second) return;
+  if (there == before.config.end() || here == after.config.end()) return;
+  if (here->second == there->second) {
+    const auto groups_there = before.config.find("parameter_groups"), groups = after.config.find("parameter_groups");
+    if (groups_there == before.config.end() || groups == after.config.end()) return;
+    if (groups->second == groups_there->second) return;
+    messages->push_back(absl::StrCat("warning: ", after.path, ": its parameter_groups are not those of ", before.path,
+                                     ": these are of one run only if it was resumed with other rates of groups, which "
+                                     "then count for all steps between the two"));
+    return;
+  }
   messages->push_back(absl::StrCat("warning: ", after.path, ": its learning_rate is ", here->second, ", that of ",
                                    before.path, " ", there->second,
                                    ": these are of one run only if it was resumed with another rate"));

@@ -206,6 +206,16 @@ TEST(CheckpointSeriesTest, AnotherRateIsTold) {
   EXPECT_THAT(series->messages, ElementsAre(AllOf(HasSubstr("c: its learning_rate is 0.1"), HasSubstr("b 0.01"))));
 }
 
+TEST(CheckpointSeriesTest, OtherRatesOfGroupsAreTold) {
+  CheckpointSummary a = SummaryAt("a", 1), b = SummaryAt("b", 2), c = SummaryAt("c", 3);
+  for (CheckpointSummary* each : {&a, &b, &c}) each->config["learning_rate"] = "0.5";
+  a.config["parameter_groups"] = b.config["parameter_groups"] = R"([{"parameters":"*.bias","learning_rate":0.125}])";
+  c.config["parameter_groups"] = R"([{"parameters":"*.bias","learning_rate":0.25}])";
+  const absl::StatusOr<CheckpointSeries> series = OrderCheckpoints({a, b, c}, LossAndActivation);
+  ASSERT_TRUE(series.ok()) << series.status();
+  EXPECT_THAT(series->messages, ElementsAre(HasSubstr("c: its parameter_groups are not those of b")));
+}
+
 TEST(CheckpointSeriesTest, RatesOfGroups) {
   CheckpointSummary summary = SummaryAt("a", 1);
   summary.config["learning_rate"] = "0.5";

@@ -160,10 +160,33 @@ TEST(TrainerGroupsTest, OtherGroupsAreAnotherRun) {
   TrainerOptions run = Options("adam", "bias:lr_scale=2");
   ASSERT_TRUE(TrainToy(run, dir).ok());
   run.mode = RunMode::kResume;
-  run.groups.groups[0].optimizer.learning_rate = 0.03;
+  run.groups.groups[0].optimizer.beta1 = 0.5;
   const absl::Status status = TrainToy(run, dir).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("parameter_groups is"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("parameter_groups is bias:beta1=0.5, but the run to resume has bias:beta1=0.9;"));
+}
+
+// A group's rate counts from the step at which it changed, with the moments that the group has.
+TEST(TrainerGroupsTest, ARateOfAGroupMayChange) {
+  const std::string same = NewRunDirectory(), other = NewRunDirectory();
+  TrainerOptions run = Options("adam", "bias:lr_scale=2");
+  std::vector<double> moved;
+  for (const std::string& dir : {same, other}) {
+    run.mode = RunMode::kOverwrite;
+    run.stop.max_steps = 5;
+    run.groups.groups[0].optimizer.learning_rate = 0.04;
+    ASSERT_TRUE(TrainToy(run, dir).ok());
+    const double before = ReadTensorFile(dir + "/last.safetensors")->tensors.At("parameters").ToDoubles()[3];
+    run.mode = RunMode::kResume;
+    run.stop.max_steps = 6;
+    if (dir == other) run.groups.groups[0].optimizer.learning_rate = 0.01;
+    const absl::StatusOr<TrainResult> result = TrainToy(run, dir);
+    ASSERT_TRUE(result.ok()) << result.status();
+    moved.push_back(ReadTensorFile(dir + "/last.safetensors")->tensors.At("parameters").ToDoubles()[3] - before);
+  }
+  EXPECT_NE(moved[0], 0);
+  EXPECT_NEAR(moved[1], moved[0] / 4, 1e-12);
 }
 
 }  // namespace
