@@ -29,6 +29,7 @@ class GroupedOptimizer : public Optimizer {
                    absl::Span<const ParameterSlice> slices);
 
   void BeginStep(double learning_rate) override;
+  void PassStep() override { ++step_; }  // turns are those of the run's steps
   void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) override;
   void VisitStep(StepVisitor* visitor) const override;
   const Tensor& EvaluationParameters(const Tensor& parameters) override;

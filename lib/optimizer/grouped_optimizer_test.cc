@@ -251,5 +251,21 @@ TEST(GroupedOptimizerTest, RowsAreWholeInPartsOfAStep) {
   }
 }
 
+// A step without a gradient takes its part of a turn and moves nothing.
+TEST(GroupedOptimizerTest, PassedStepsCountForTurns) {
+  const auto some = Make(OptionsOfRun("adam"), "O.*", 2);
+  Tensor parameters = Random("p");
+  const Tensor start = Copy(parameters);
+  EXPECT_TRUE(some->frozen()[0]);
+  some->PassStep();
+  some->PassStep();
+  EXPECT_FALSE(some->frozen()[0]);
+  EXPECT_TRUE(some->frozen()[2]);
+  EXPECT_EQ(some->State().At("turns_step").values<int64_t>()[0], 2);
+  some->Step(kRate, Random("g"), &parameters);
+  EXPECT_NE(Part(parameters, 0, 16), Part(start, 0, 16));
+  EXPECT_EQ(Part(parameters, 16, 20), Part(start, 16, 20));
+}
+
 }  // namespace
 }  // namespace rutile

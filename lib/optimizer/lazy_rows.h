@@ -28,6 +28,7 @@ class LazyRows : public Optimizer {
   LazyRows(std::unique_ptr<Optimizer> optimizer, absl::Span<const ParameterSlice> slices);
 
   void BeginStep(double learning_rate) override { optimizer_->BeginStep(learning_rate); }
+  void PassStep() override { optimizer_->PassStep(); }
   void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) override;
   double StepPartKeeping(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters,
                          Tensor* kept) override;

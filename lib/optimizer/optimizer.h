@@ -46,6 +46,8 @@ class Optimizer {
   // Begins a step in parts. The StepPart calls must cover each parameter once, in any order; they give the bits of
   // Step.
   virtual void BeginStep(double learning_rate) = 0;
+  // Counts a step of the run that has no gradient and moves nothing. Only whoever takes turns by steps minds.
+  virtual void PassStep() {}
   // Updates the parameters [begin, begin + n). gradient: [n] of these. Threads may call it concurrently for other
   // parts.
   virtual void StepPart(int64_t begin, const Tensor& gradient, double scale, Tensor* parameters) = 0;

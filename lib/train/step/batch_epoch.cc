@@ -203,6 +203,8 @@ absl::Status BatchEpoch::Step(EpochWork* work) {
     if (learns_) {
       state.rate_sum += state.learning_rate;
       RETURN_IF_ERROR(MoveParameters());
+    } else {
+      optimizer_->PassStep();
     }
     ++state.step;
   }

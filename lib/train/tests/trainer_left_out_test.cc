@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "lib/file/file.h"
 #include "lib/optimizer/optimizer.h"
+#include "lib/optimizer/parameter_groups.h"
 #include "lib/task/task.h"
 #include "lib/testing/error_names.h"
 #include "lib/testing/toy_task.h"
@@ -89,6 +90,29 @@ TEST(TrainerLeftOutTest, AnEmptyBatchMovesNothing) {
     options.stop.max_steps = 1;
     ASSERT_TRUE(TrainSplit(split, options, one).ok());
     EXPECT_EQ(LastCheckpoint(many).parameters.ToDoubles(), LastCheckpoint(one).parameters.ToDoubles()) << device;
+  }
+}
+
+// Groups take turns by the steps of the run, of which one alone has an example: its number says who moves.
+TEST(TrainerLeftOutTest, TurnsAreThoseOfTheRunsSteps) {
+  const ToyTask task(NoisyToy());
+  const Split split = ToySplit(task);
+  TrainerOptions options = ToyOptions(1);
+  options.batch_size = 1;
+  options.shuffle = false;
+  options.groups.groups = ParseParameterGroups("bias", options.optimizer).value();
+  options.groups.alternate_steps = 1;
+  options.stop.max_steps = 4;
+  const std::vector<double> start = task.InitialParameters(options.seed).ToDoubles();
+  for (const size_t learned : {0, 1, 2, 3}) {
+    options.left_out.assign(task.num_examples(), 0);
+    for (size_t i = 0; i < split.train.size(); ++i) options.left_out[split.train[i]] = i == learned ? 0 : 1;
+    const std::string directory = NewRunDirectory();
+    const absl::StatusOr<TrainResult> result = TrainSplit(split, options, directory);
+    ASSERT_TRUE(result.ok()) << result.status();
+    const std::vector<double> end = LastCheckpoint(directory).parameters.ToDoubles();
+    EXPECT_EQ(end.back() != start.back(), learned % 2 == 0) << learned;  // the bias has the first turn
+    EXPECT_EQ(end[0] != start[0], learned % 2 == 1) << learned;
   }
 }
 
