@@ -3,11 +3,16 @@
 #include <cmath>
 #include <iostream>
 #include <limits>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/settings.h"
@@ -15,6 +20,7 @@
 #include "lib/file/file.h"
 #include "lib/optimizer/schedule/schedule.h"
 #include "tools/common/run/run_tool.h"
+#include "tools/profile/group_rates.h"
 #include "tools/profile/pages/curve_svg.h"
 #include "tools/profile/search/lr_range.h"
 #include "tools/profile/train_command.h"
@@ -46,6 +52,28 @@ std::string Table(const std::vector<double>& rate, const std::vector<double>& lo
   return table;
 }
 
+// Returns the value of --parameter_groups whose rates keep their ratio to the run's, or "" if the command's does that:
+// the test takes the run's rate through many powers of ten, and groups with rates of their own would run away from it.
+absl::StatusOr<std::string> GroupsOfTest(const std::optional<std::string>& groups,
+                                         const std::optional<std::string>& learning_rate, const FindLrOptions& options,
+                                         TrialRunner* runner) {
+  if (!groups.has_value() || (!absl::StrContains(*groups, "learning_rate") && !absl::StrContains(*groups, "optimizer")))
+    return "";
+  TuneFlags flags;
+  if (learning_rate.has_value()) flags.emplace_back("learning_rate", *learning_rate);
+  // A default rate depends on data and preset: a short run says what it is.
+  RETURN_IF_ERROR(runner->RunSteps(flags, /*steps=*/2, options.max_seconds).status());
+  const std::map<std::string, std::string> settings = runner->SettingsOfSteps();
+  const auto rate = settings.find("learning_rate"), optimizer = settings.find("optimizer");
+  double run_rate = 0;
+  if (rate == settings.end() || optimizer == settings.end() || !absl::SimpleAtod(rate->second, &run_rate) ||
+      !(run_rate > 0)) {
+    return absl::InternalError("train's config.json does not say its learning_rate and optimizer");
+  }
+  ASSIGN_OR_RETURN(const std::string relative, GroupsRelativeToRate(*groups, optimizer->second, run_rate));
+  return relative == *groups ? "" : relative;
+}
+
 }  // namespace
 
 absl::Status CheckFindLrOptions(const FindLrOptions& options) {
@@ -71,15 +99,17 @@ absl::Status FindLr(const std::vector<std::string>& command, const FindLrOptions
   }
   // The test's own schedule takes the place of the run's.
   for (const SettingInfo& setting : ScheduleSettings()) train.Remove({setting.name});
+  const std::optional<std::string> own_rate = train.Get("learning_rate"), own_groups = train.Get("parameter_groups");
   train.Remove({"learning_rate", "ema_start_step"});
   ASSIGN_OR_RETURN(TrialRunner runner, TrialRunner::Create(std::move(train)));
+  ASSIGN_OR_RETURN(const std::string groups, GroupsOfTest(own_groups, own_rate, options, &runner));
   const double factor = std::pow(options.max_lr / options.min_lr, 1.0 / static_cast<double>(options.steps - 1));
-  ASSIGN_OR_RETURN(const std::vector<StepRow> rows,
-                   runner.RunSteps({{"learning_rate", absl::StrFormat("%.17g", options.min_lr)},
-                                    {"lr_scheduler", "exponential"},
-                                    {"lr_interval", "step"},
-                                    {"lr_factor", absl::StrFormat("%.17g", factor)}},
-                                   options.steps, options.max_seconds));
+  TuneFlags flags = {{"learning_rate", absl::StrFormat("%.17g", options.min_lr)},
+                     {"lr_scheduler", "exponential"},
+                     {"lr_interval", "step"},
+                     {"lr_factor", absl::StrFormat("%.17g", factor)}};
+  if (!groups.empty()) flags.emplace_back("parameter_groups", groups);
+  ASSIGN_OR_RETURN(const std::vector<StepRow> rows, runner.RunSteps(flags, options.steps, options.max_seconds));
   std::vector<double> rate, loss;
   for (const StepRow& row : rows) {
     rate.push_back(row.learning_rate);
@@ -87,8 +117,13 @@ absl::Status FindLr(const std::vector<std::string>& command, const FindLrOptions
   }
   ASSIGN_OR_RETURN(const LrRange range, FindLearningRate(rate, loss));
   const std::string table = Table(rate, loss, range);
+  const std::string of_groups =
+      groups.empty() ? ""
+                     : absl::StrCat("rates of groups keep their ratio to the suggested one: give --parameter_groups='",
+                                    groups, "' with it");
   if (options.tsv) {
     std::cout << table;
+    if (!of_groups.empty()) PrintMessage(of_groups);
   } else {
     const std::string why =
         range.has_slope ? absl::StrFormat("where the loss falls most steeply; %s %.2g",
@@ -102,6 +137,7 @@ absl::Status FindLr(const std::vector<std::string>& command, const FindLrOptions
         rate.front(), rate.back(), rate.size(), 100 * range.fall, rate[range.lowest],
         range.diverged || rows.size() < static_cast<size_t>(options.steps) ? ", then diverges" : "", range.suggestion,
         why);
+    if (!of_groups.empty()) std::cout << of_groups << "\n";
   }
   if (options.output_dir.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::string svg, Plot(rate, loss, range));

@@ -60,6 +60,22 @@ awk -F '\t' 'NR == 2 && $2 != "1e-06" { exit 1 } NR == 52 && ($2 < 0.0999 || $2 
 expect_error 2 'falls at no rate' $profile --find_lr --min_lr=0.05 --max_lr=0.2 -- train data
 expect_error 1 'lbfgs' $profile --find_lr -- train --optimizer=lbfgs data
 
+# Rates of groups keep their ratio to the run's: to the default, which train knows, and to a given one.
+own='a:learning_rate=0.005;b:optimizer=sgd'
+FAKE_GROUPS=groups succeeds $profile --find_lr -- train --parameter_groups=$own data && mv stdout table
+expect_line "rates of groups keep .*--parameter_groups='a:lr_scale=0.5;b:optimizer=sgd,lr_scale=1'" table
+expect_line "^0 $own\$" groups
+expect_line '^1e-08 a:lr_scale=0.5;b:optimizer=sgd,lr_scale=1$' groups
+FAKE_GROUPS=given succeeds $profile --find_lr --tsv --min_lr=1e-6 -- train --learning_rate=0.001 \
+  --parameter_groups=a:learning_rate=0.002 data
+expect_line '^[^ ]*e-07 a:lr_scale=2$' given
+FAKE_GROUPS=scaled succeeds $profile --find_lr -- train --parameter_groups=a:lr_scale=3 data
+[ "$(cat scaled)" = '1e-08 a:lr_scale=3' ] || fail "groups that follow the run: $(cat scaled)"
+
+for mode in "--tune --time_budget=10s" "--find_batch_size --time_budget=4s --memory_limit=200M" --find_lr; do
+  FAKE_FAULT=unvalidated succeeds $profile $mode -- train data && mv stdout table
+  expect_line '^suggested: ' table
+done
 for mode in --tune --find_batch_size --find_lr; do
   FAKE_FAULT=refuse expect_error 1 'data: no such file' $profile $mode -- train data
   FAKE_FAULT=crash expect_error 3 'train ended with 139' $profile $mode -- train data

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -182,7 +183,7 @@ TrainCommand TrialRunner::CommandWith(const TuneFlags& flags, const std::string&
   TrainCommand command = command_;
   for (const auto& [name, value] : flags) command.Set(name, value);
   command.Set("output_dir", directory);
-  command.Set("check_val_every_n_epoch", "1000000");
+  if (has_validation_) command.Set("check_val_every_n_epoch", "1000000");
   command.Set("logger", "jsonl");
   command.Set("log_every_n_steps", absl::StrCat(log_every));
   command.Set("plot", "false");
@@ -199,7 +200,29 @@ ChildOptions TrialRunner::QuietChild() const {
   return options;
 }
 
+bool TrialRunner::HasNoValidation(const absl::Status& refused) {
+  // Which data have a validation set is train's knowledge, which refuses intervals of validations without one.
+  const bool has_none = has_validation_ && absl::IsInvalidArgument(refused) &&
+                        absl::StrContains(refused.message(), "check_val_every_n_epoch");
+  if (has_none) has_validation_ = false;
+  return has_none;
+}
+
 absl::StatusOr<TrialResult> TrialRunner::Run(const TuneFlags& flags, double seconds, int64_t memory_limit) {
+  absl::StatusOr<TrialResult> result = TryRun(flags, seconds, memory_limit);
+  return HasNoValidation(result.status()) ? TryRun(flags, seconds, memory_limit) : std::move(result);
+}
+
+absl::StatusOr<std::vector<StepRow>> TrialRunner::RunSteps(const TuneFlags& flags, int64_t steps, double max_seconds) {
+  absl::StatusOr<std::vector<StepRow>> rows = TrySteps(flags, steps, max_seconds);
+  return HasNoValidation(rows.status()) ? TrySteps(flags, steps, max_seconds) : std::move(rows);
+}
+
+std::map<std::string, std::string> TrialRunner::SettingsOfSteps() const {
+  return ReadSettings(scratch_.path("steps") + "/config.json");
+}
+
+absl::StatusOr<TrialResult> TrialRunner::TryRun(const TuneFlags& flags, double seconds, int64_t memory_limit) {
   const std::string directory = scratch_.path("run");
   TrainCommand command = CommandWith(flags, directory, log_every_);
   command.Set("overwrite", "true");
@@ -244,7 +267,7 @@ absl::StatusOr<TrialResult> TrialRunner::Run(const TuneFlags& flags, double seco
   return result;
 }
 
-absl::StatusOr<std::vector<StepRow>> TrialRunner::RunSteps(const TuneFlags& flags, int64_t steps, double max_seconds) {
+absl::StatusOr<std::vector<StepRow>> TrialRunner::TrySteps(const TuneFlags& flags, int64_t steps, double max_seconds) {
   const std::string directory = scratch_.path("steps");
   TrainCommand command = CommandWith(flags, directory, /*log_every=*/1);
   command.Set("max_epochs", "-1");

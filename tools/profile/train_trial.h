@@ -49,11 +49,20 @@ class TrialRunner {
   // Trains for `steps` steps and logs each. A loss that is not finite ends the run, and is no error.
   absl::StatusOr<std::vector<StepRow>> RunSteps(const TuneFlags& flags, int64_t steps, double max_seconds);
 
+  // The settings in effect of the last RunSteps that train did not refuse, by flag, as its config.json has them.
+  std::map<std::string, std::string> SettingsOfSteps() const;
+
   const TrainCommand& command() const { return command_; }
 
  private:
   TrialRunner(TrainCommand command, ScratchDirectory scratch)
       : command_(std::move(command)), scratch_(std::move(scratch)) {}
+
+  // Run and RunSteps for a run that has a validation set or not, as far as is known.
+  absl::StatusOr<TrialResult> TryRun(const TuneFlags& flags, double seconds, int64_t memory_limit);
+  absl::StatusOr<std::vector<StepRow>> TrySteps(const TuneFlags& flags, int64_t steps, double max_seconds);
+  // True if train refused a trial only because it has no validation set: then there is none in further trials.
+  bool HasNoValidation(const absl::Status& refused);
 
   // Returns the command with `flags`, which writes to `directory` and only trains and logs.
   TrainCommand CommandWith(const TuneFlags& flags, const std::string& directory, int64_t log_every) const;
@@ -61,6 +70,7 @@ class TrialRunner {
 
   TrainCommand command_;
   ScratchDirectory scratch_;
+  bool has_validation_ = true;    // until train says otherwise
   int64_t log_every_ = 1;         // steps
   double longest_start_s_ = 600;  // a trial without a step after this time is stopped
 };
