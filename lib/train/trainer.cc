@@ -281,11 +281,11 @@ bool Trainer::ObserveValue(double value, When when) {
   state_.observed_step = state_.step;
   stop_.Observe(value);
   schedule_.Observe(value);
+  // At the end of a run this is for FinishAverage alone: the last checkpoint is written already (Finish).
+  if (average_best_) average_best_->Observe(value, state_.epoch + 1, state_.step, Evaluated());
   // The evaluation at the end of a run is not part of its state, so a resumed run does not see it.
   if (when != When::kEndOfRun) {
-    const int64_t epoch = state_.epoch + 1;
-    if (average_best_) average_best_->Observe(value, epoch, state_.step, Evaluated());
-    const TopCheckpoints::Decision decision = top_checkpoints_.Observe(value, epoch, state_.step);
+    const TopCheckpoints::Decision decision = top_checkpoints_.Observe(value, state_.epoch + 1, state_.step);
     top_ = decision.write;
     if (!decision.remove.empty()) writer_.RemoveAfterSave(decision.remove);
   }

@@ -103,6 +103,33 @@ TEST(TrainerAverageTest, IsTheMeanOfTheBest) {
   for (size_t i = 0; i < mean.size(); ++i) EXPECT_NEAR(found[i], mean[i], 1e-12);
 }
 
+// A run may end between two validations, and is then validated once more.
+TEST(TrainerAverageTest, HasTheLastValidation) {
+  TrainerOptions options = ToyOptions(3);
+  options.average_best = 2;
+  options.validation.every_epochs = 5;
+  const std::string alone = NewRunDirectory();
+  const absl::StatusOr<TrainResult> result = TrainNoisyToy(options, alone);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->averaged, 1);
+  EXPECT_EQ(result->average_loss, result->best_loss);
+  EXPECT_EQ(ModelOf(alone + "/average.safetensors"), ModelOf(alone + "/best.safetensors"));
+
+  // It is no part of the run: what goes on from its checkpoint is the run that did not end there.
+  options.validation.every_epochs = 2;
+  const std::string whole = NewRunDirectory(), parts = NewRunDirectory();
+  const absl::StatusOr<TrainResult> part = TrainNoisyToy(options, parts);
+  ASSERT_TRUE(part.ok()) << part.status();
+  EXPECT_EQ(part->averaged, 2);
+  options.mode = RunMode::kResumeOrNew;
+  options.stop.max_epochs = 6;
+  ASSERT_TRUE(TrainNoisyToy(options, parts).ok());
+  ASSERT_TRUE(TrainNoisyToy(options, whole).ok());
+  for (const char* file : {"/average.safetensors", "/checkpoints/last.safetensors"}) {
+    EXPECT_EQ(FileBytes(whole + file), FileBytes(parts + file)) << file;
+  }
+}
+
 // ---- files
 
 TEST(TrainerFilesTest, NumberedCheckpointsOfSteps) {
