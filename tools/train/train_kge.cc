@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
@@ -89,15 +90,19 @@ std::string KindOf(const std::string& path) {
   return kind.ok() ? kind->name : "";
 }
 
-// Returns how many triples the inputs have to learn from; 0 for files that ReadData will refuse.
-int64_t NumTrainingTriples(const std::vector<std::string>& inputs) {
+// Sets how many triples the inputs have to learn from, of how many entities; nothing of files that ReadData will
+// refuse.
+void SetSize(const std::vector<std::string>& inputs, KgeRecipeBasis* basis) {
   for (const std::string& input : inputs) {
     if (KindOf(input) != kTriples) continue;
     const absl::StatusOr<TensorFile> file = Look(input);
     const Tensor* const train = file.ok() ? file->tensors.Find("train") : nullptr;
-    return train != nullptr && train->rank() == 2 ? train->dim(0) : 0;
+    if (train == nullptr || train->rank() != 2) return;
+    const auto entities = file->metadata.find("num_entities");
+    if (entities == file->metadata.end() || !absl::SimpleAtoi(entities->second, &basis->num_entities)) return;
+    basis->num_triples = train->dim(0);
+    return;
   }
-  return 0;
 }
 
 struct Data {
@@ -303,8 +308,12 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   ASSIGN_OR_RETURN(const std::optional<InitialKge> initial, InitialKgeFromFlags(resuming));
   const KgeOptions* const initial_options = initial.has_value() ? &initial->options() : nullptr;
   ASSIGN_OR_RETURN(const KgeModel kind, KgeModelFromFlags(initial_options, preset, resumed));
-  ASSIGN_OR_RETURN(const KgeRecipeChoice chosen,
-                   SetKgeRecipeFromFlags({kind, preset, NumTrainingTriples(inputs), initial_options}, resumed));
+  KgeRecipeBasis basis;
+  basis.model = kind;
+  basis.preset = preset;
+  basis.initial = initial_options;
+  SetSize(inputs, &basis);
+  ASSIGN_OR_RETURN(const KgeRecipeChoice chosen, SetKgeRecipeFromFlags(basis, resumed));
   ASSIGN_OR_RETURN(TrainerOptions options, TrainerOptionsFromFlags());
   RETURN_IF_ERROR(CheckPlotFlags(options));
   ASSIGN_OR_RETURN(const std::string mapped, MapMemoryFromFlag());

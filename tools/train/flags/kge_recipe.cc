@@ -93,7 +93,8 @@ KgeRecipe RecordedRecipe(const CheckpointSummary& checkpoint) {
 
 KgeRecipeChoice ChooseBySize(const KgeRecipeBasis& basis) {
   KgeRecipeChoice choice;
-  if (basis.num_triples < kTriplesForN3 || !HasN3Recipe(basis.model) || basis.preset == Preset::kAenet) return choice;
+  if (basis.num_triples < kTriplesForN3 || basis.num_entities < kEntitiesForN3) return choice;
+  if (!HasN3Recipe(basis.model) || basis.preset == Preset::kAenet) return choice;
   const std::string flag = FlagAgainstN3();
   if (!flag.empty()) {
     choice.message = absl::StrCat("of ", basis.num_triples, " training triples --kge_recipe=n3 learns more, in less ",
@@ -101,9 +102,9 @@ KgeRecipeChoice ChooseBySize(const KgeRecipeBasis& basis) {
     return choice;
   }
   choice.recipe = KgeRecipe::kN3;
-  choice.message = absl::StrCat(
-      "learns by Adagrad with N3, without dropout, in batches of grouped queries, as there are ", basis.num_triples,
-      " training triples: --kge_recipe=plain has the defaults of less than ", kTriplesForN3);
+  choice.message =
+      absl::StrCat("learns by Adagrad with N3, without dropout, in batches of grouped queries, as there are ",
+                   basis.num_triples, " training triples: --kge_recipe=plain has the defaults of smaller graphs");
   return choice;
 }
 

@@ -30,7 +30,7 @@ inline constexpr EnumNames<KgeRecipe> kKgeRecipeNames("no recipe for triples", k
 struct KgeRecipeBasis {
   KgeModel model = KgeModel::kComplEx;
   Preset preset = Preset::kDefault;
-  int64_t num_triples = 0;  // of training
+  int64_t num_triples = 0, num_entities = 0;  // of training
   const KgeOptions* initial = nullptr;
 };
 
@@ -41,8 +41,8 @@ struct KgeRecipeChoice {
 
 // Training triples from which a new run that is told nothing has kN3. Below, kPlain did better on four of five graphs
 // of 1,592 to 8,544 triples. From here on kN3 did, or came within a tenth of its MRR in a twentieth of the time
-// (docs/recipes-kge.md, "The defaults by size").
-inline constexpr int64_t kTriplesForN3 = 12000;
+// (docs/recipes-kge.md, "The defaults by size"). Of few entities with many triples each kPlain is fast and did better.
+inline constexpr int64_t kTriplesForN3 = 12000, kEntitiesForN3 = 500;
 
 // Chooses the recipe, and makes its values the defaults of the flags that were not given: to be called before flags are
 // read into options. A run that goes on has the recipe that it began with, and one that starts from a model that of the

@@ -6,13 +6,15 @@ train="$PWD/tools/train/train --threads=1 --plot=false --progress=false --check_
 featurize=$PWD/tools/featurize/featurize
 . tools/common/tool_test.sh
 cd "$TEST_TMPDIR" || exit 1
-# triples N: as many different ones of 120 entities and two relations.
+# triples N [ENTITIES]: as many different ones of 600 entities and two relations.
 triples() {
-  awk -v n="$1" 'BEGIN { for (i = 0; i < n; ++i) printf "e%d\tr%d\te%d\n", i % 120, int(i / 120) % 2, i / 240 }'
+  awk -v n="$1" -v e="${2-600}" \
+    'BEGIN { for (i = 0; i < n; ++i) printf "e%d\tr%d\te%d\n", i % e, int(i / e) % 2, i / (2 * e) }'
 }
 triples 12000 > many.txt
 head -n 11999 many.txt > few.txt
 triples 12100 > more.txt
+triples 12000 499 > dense.txt
 triples 12110 | tail -n 10 > valid.txt
 for set in many few more; do
   succeeds $featurize --train=$set.txt --valid=valid.txt --output=$set.safetensors
@@ -37,6 +39,9 @@ expect_line 'learns by Adagrad with N3.*12000 training triples: --kge_recipe=pla
 succeeds $train --max_epochs=1 --output_dir=few few.safetensors
 is few plain
 expect_no_line 'kge_recipe' log
+succeeds $featurize --train=dense.txt --output=dense.safetensors
+succeeds $train --max_steps=1 --output_dir=dense dense.safetensors
+is dense plain
 # The length is of the recipe, too.
 succeeds $train --limit_train_batches=1 --limit_val_batches=1 --output_dir=long many.safetensors
 expect_line 'max_epochs=50 after 50 epochs' log
