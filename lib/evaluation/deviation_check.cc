@@ -91,6 +91,7 @@ DeviationCheck CheckDeviations(absl::Span<const double> error, absl::Span<const 
 std::vector<DeviationCheck> DeviationChecksOf(absl::Span<const StructurePrediction> predictions) {
   Pairs energy, force, energy_spread, force_spread;
   for (const StructurePrediction& p : predictions) {
+    if (p.isolated) continue;
     const double milli_per_atom = kMilli / static_cast<double>(p.num_atoms);
     const double error = milli_per_atom * (p.predicted_energy - p.reference_energy);
     if (p.energy_std.has_value()) energy.Add(p, error, milli_per_atom * *p.energy_std);

@@ -41,8 +41,10 @@ HtmlTable ErrorTable(const std::vector<const ErrorRow*>& errors) {
                    {"largest", "", false}, {"structures", "", false}, {"atoms", "", false}};
   for (const ErrorRow* row : errors) {
     const ErrorRow& e = *row;
-    const std::string group =
-        e.grouping == "all" ? "all" : absl::StrCat(e.grouping, " ", e.group.empty() ? "(none)" : e.group);
+    const std::string group = e.grouping == "all" ? "all"
+                              : e.grouping == "isolated_atoms"
+                                  ? "isolated atoms"
+                                  : absl::StrCat(e.grouping, " ", e.group.empty() ? "(none)" : e.group);
     table.rows.push_back({group, e.quantity, e.unit, absl::StrCat(e.count), FormatError(e, e.rmse),
                           FormatError(e, e.mae), FormatError(e, e.max), PartOf(e.structures, e.of_structures),
                           PartOf(e.atoms, e.of_atoms)});
@@ -89,7 +91,7 @@ void AddGroups(absl::Span<const ErrorRow> errors, HtmlReport* html) {
 Points EnergyPoints(absl::Span<const StructurePrediction> predictions) {
   Points points;
   for (const StructurePrediction& p : predictions) {
-    if (std::isnan(p.reference_energy)) continue;
+    if (std::isnan(p.reference_energy) || p.isolated) continue;
     points.reference.push_back(p.reference_energy / p.num_atoms);
     points.predicted.push_back(p.predicted_energy / p.num_atoms);
     points.group.push_back(p.config_type);
@@ -100,7 +102,7 @@ Points EnergyPoints(absl::Span<const StructurePrediction> predictions) {
 Points ForcePoints(absl::Span<const StructurePrediction> predictions) {
   Points points;
   for (const StructurePrediction& p : predictions) {
-    if (!p.has_force_errors()) continue;
+    if (!p.has_force_errors() || p.isolated) continue;
     for (size_t c = 0; c < p.predicted_force.size(); ++c) {
       points.reference.push_back(p.reference_force[c]);
       points.predicted.push_back(p.predicted_force[c]);
@@ -113,7 +115,7 @@ Points ForcePoints(absl::Span<const StructurePrediction> predictions) {
 Points StressPoints(absl::Span<const StructurePrediction> predictions) {
   Points points;
   for (const StructurePrediction& p : predictions) {
-    if (!p.has_stress_errors()) continue;
+    if (!p.has_stress_errors() || p.isolated) continue;
     for (int k = 0; k < 9; ++k) {
       points.reference.push_back(kGigapascal * (*p.reference_stress)[k]);
       points.predicted.push_back(kGigapascal * (*p.predicted_stress)[k]);

@@ -139,9 +139,13 @@ void AppendRows(const char* grouping, const std::string& group, const GroupSums&
 
 std::vector<ErrorRow> ComputeErrors(absl::Span<const StructurePrediction> predictions) {
   const ProfileScope scope(Stage::kMetrics);
-  GroupSums all;
+  GroupSums all, isolated;
   std::map<std::string, GroupSums> by_config, by_composition, by_species;
   for (const StructurePrediction& p : predictions) {
+    if (p.isolated) {
+      AddStructure(p, &isolated);
+      continue;
+    }
     AddStructure(p, &all);
     AddStructure(p, &by_config[p.config_type]);
     AddStructure(p, &by_composition[p.composition]);
@@ -153,6 +157,7 @@ std::vector<ErrorRow> ComputeErrors(absl::Span<const StructurePrediction> predic
   }
   std::vector<ErrorRow> rows;
   AppendRows("all", "", all, &rows);
+  AppendRows("isolated_atoms", "", isolated, &rows);
   auto append_groups = [&](const char* grouping, const std::map<std::string, GroupSums>& groups) {
     if (groups.size() < 2) return;
     for (const auto& [group, sums] : groups) AppendRows(grouping, group, sums, &rows);

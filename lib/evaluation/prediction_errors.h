@@ -34,8 +34,8 @@ namespace rutile {
 //   energy_std    meV/atom      standard deviation of the energy / atoms of each structure
 //   force_std     eV/Angstrom   standard deviation of each component
 struct ErrorRow {
-  std::string grouping;  // "all", "config_type", "composition" or, for forces, "species"
-  std::string group;     // "rutile"; "" for all
+  std::string grouping;  // "all", "isolated_atoms", "config_type", "composition" or, for forces, "species"
+  std::string group;     // "rutile"; "" for all and isolated_atoms
   std::string quantity;
   std::string unit;   // unit of rmse, mae and max
   int64_t count = 0;  // number of values
@@ -48,9 +48,10 @@ struct ErrorRow {
   int64_t of_structures = 0, of_atoms = 0;
 };
 
-// Computes the errors: over all structures first, then by config_type, composition and species by name. Groupings with
-// a single group are left out, since they would repeat "all", and so are quantities without values. energy_total,
-// stress_gpa and net_force are computed for all structures only.
+// Computes the errors: over all structures first, then of isolated atoms, then by config_type, composition and species
+// by name. Groupings with a single group are left out, since they would repeat "all", and so are quantities without
+// values. energy_total, stress_gpa and net_force are computed for all structures only. Isolated atoms (of `isolated`)
+// are in their own group and in no other.
 std::vector<ErrorRow> ComputeErrors(absl::Span<const StructurePrediction> predictions);
 
 // Returns the row of the quantity over all structures; null if there is none.

@@ -43,6 +43,20 @@ std::vector<std::string> Keys(const std::vector<ErrorRow>& rows) {
   return keys;
 }
 
+TEST(PredictionErrorsTest, IsolatedAtomsAreApart) {
+  StructurePrediction atom = Energies("IsolatedAtom", "Ti", 1, -100, -95);
+  atom.isolated = true;
+  const std::vector<ErrorRow> rows = ComputeErrors({Energies("x", "TiO2", 3, -10.0, -9.7), atom, Forces()});
+  ASSERT_THAT(Keys(rows), ElementsAre("all::energy", "all::energy_total", "all::force", "all::force_vector",
+                                      "all::net_force", "isolated_atoms::energy", "composition:TiO:force",
+                                      "composition:TiO:force_vector", "composition:TiO2:energy", "species:O:force",
+                                      "species:O:force_vector", "species:Ti:force", "species:Ti:force_vector"));
+  EXPECT_NEAR(rows[0].rmse, 100, 1e-9);
+  EXPECT_EQ(rows[0].of_structures, 2);
+  EXPECT_NEAR(rows[5].rmse, 5000, 1e-9);
+  EXPECT_EQ(rows[5].of_structures, 1);
+}
+
 TEST(PredictionErrorsTest, EnergiesMatchHandCalculation) {
   // Errors 0.3 eV of 3 atoms (100 meV/atom) and -0.8 eV of 4 atoms (-200 meV/atom).
   const std::vector<ErrorRow> rows =

@@ -132,6 +132,7 @@ const Schema& PredictionsSchema() {
            "atoms of structure s are [atom_offset[s], atom_offset[s + 1])"},
           {"atoms_outside", {DType::kI64}, {"S"}, false, "atoms with a feature outside what training has seen"},
           {"element", {DType::kU8}, {"A"}, true, "atomic number"},
+          {"isolated", {DType::kU8}, {"S"}, false, "1 for an isolated atom, whose errors are apart; absent if none is"},
       },
       {
           {"names", true, "JSON list of the structures' names"},
@@ -152,7 +153,7 @@ absl::Status WritePredictions(absl::string_view path, absl::Span<const Structure
   Column predicted_force({3}), reference_force({3}), force_spread({}), force_deviation({3});
   Column predicted_stress({3, 3}), reference_stress({3, 3});
   std::vector<int64_t> num_atoms, offset = {0}, outside;
-  std::vector<uint8_t> element;
+  std::vector<uint8_t> element, isolated;
   std::vector<std::string> names, config_types, compositions;
   for (const StructurePrediction& p : predictions) {
     predicted.Add(1, absl::MakeConstSpan(&p.predicted_energy, 1));
@@ -171,6 +172,7 @@ absl::Status WritePredictions(absl::string_view path, absl::Span<const Structure
     offset.push_back(offset.back() + p.num_atoms);
     if (p.atoms_outside.has_value()) outside.push_back(*p.atoms_outside);
     element.insert(element.end(), p.element.begin(), p.element.end());
+    isolated.push_back(p.isolated ? 1 : 0);
     names.push_back(p.name);
     config_types.push_back(p.config_type);
     compositions.push_back(p.composition);
@@ -192,6 +194,7 @@ absl::Status WritePredictions(absl::string_view path, absl::Span<const Structure
   tensors.Set("atom_offset", Tensor::Of(offset));
   if (!outside.empty()) tensors.Set("atoms_outside", Tensor::Of(outside));
   tensors.Set("element", Tensor::Of(element));
+  if (std::count(isolated.begin(), isolated.end(), 1) > 0) tensors.Set("isolated", Tensor::Of(isolated));
   Metadata metadata = provenance;
   metadata["kind"] = PredictionsSchema().kind;
   metadata["names"] = Dump(names);
@@ -216,6 +219,7 @@ absl::StatusOr<std::vector<StructurePrediction>> DecodePredictions(const TensorF
   const Tensor* const spread = file.tensors.Find("energy_spread");
   const Tensor* const deviation = file.tensors.Find("energy_std");
   const Tensor* const outside = file.tensors.Find("atoms_outside");
+  const Tensor* const isolated = file.tensors.Find("isolated");
   std::vector<StructurePrediction> predictions(num);
   for (int64_t s = 0; s < num; ++s) {
     const int64_t begin = offset[s], end = offset[s + 1];
@@ -235,6 +239,7 @@ absl::StatusOr<std::vector<StructurePrediction>> DecodePredictions(const TensorF
     p.num_atoms = num_atoms[s];
     p.reference_energy = file.tensors.At("reference_energy").values<double>()[s];
     p.predicted_energy = file.tensors.At("predicted_energy").values<double>()[s];
+    p.isolated = isolated != nullptr && isolated->values<uint8_t>()[s] != 0;
     p.element.assign(element.begin() + begin, element.begin() + end);
     p.atom_energy.assign(atom_energy.begin() + begin, atom_energy.begin() + end);
     p.reference_force = Rows(file, "reference_force", begin, end, 3);

@@ -56,6 +56,16 @@ TEST(PredictionsFileTest, EnergiesAlone) {
   }
 }
 
+TEST(PredictionsFileTest, IsolatedAtoms) {
+  StructurePrediction atom = Example("atom", 1, -1, -2);
+  EXPECT_FALSE(WriteAndRead({atom}).tensors.Has("isolated"));
+  atom.isolated = true;
+  const auto read = DecodePredictions(WriteAndRead({Example("a#0", 6, -51.5, -51.25), atom}));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_FALSE((*read)[0].isolated);
+  EXPECT_TRUE((*read)[1].isolated);
+}
+
 TEST(PredictionsFileTest, ForcesStressAndSpread) {
   StructurePrediction p = Example("b", 1, -1, -2);
   p.predicted_force = {1, 2, 3};

@@ -18,6 +18,7 @@ struct StructurePrediction {
   std::string config_type;      // "" if it has none
   std::string composition;      // "Ti2O4": species in the model's order, with their numbers
   int64_t num_atoms = 0;        // N
+  bool isolated = false;        // one atom of config type IsolatedAtom, or without neighbors within the cutoff
   double reference_energy = 0;  // eV, total; NaN if the data has none
   double predicted_energy = 0;  // eV, total
 

@@ -13,8 +13,10 @@
 #include "lib/evaluation/prediction_parts.h"
 #include "lib/evaluation/predictions_file.h"
 #include "lib/file/sha256.h"
+#include "lib/potential/data/isolated_atoms.h"
 #include "lib/potential/data/structure_list.h"
 #include "lib/potential/prediction/predict_inputs.h"
+#include "lib/structure/label_filter.h"
 #include "lib/structure/label_keys.h"
 #include "lib/tensorfile/provenance.h"
 #include "lib/tensorfile/tensor_reader.h"
@@ -98,6 +100,24 @@ absl::StatusOr<PredictOptions> PredictOptionsFromFlags(const Models& models, abs
   return options;
 }
 
+// Leaves isolated atoms marked if training left them out, and says so; otherwise they are structures like all others.
+void SetIsolatedApart(const Models& models, std::vector<StructurePrediction>* predictions) {
+  const bool learned = std::all_of(models.potentials.begin(), models.potentials.end(),
+                                   [](const Potential& p) { return LearnedIsolatedAtoms(p.metadata); });
+  const bool larger = std::any_of(predictions->begin(), predictions->end(),
+                                  [](const StructurePrediction& p) { return p.num_atoms > 1; });
+  int64_t count = 0;
+  for (StructurePrediction& p : *predictions) {
+    // Files of older versions have the config type alone.
+    p.isolated = larger && !learned && (p.isolated || IsIsolatedAtom(p.num_atoms, p.config_type));
+    count += p.isolated;
+  }
+  if (count == 0) return;
+  PrintMessage(absl::StrCat(count, count == 1 ? " structure is an isolated atom" : " structures are isolated atoms",
+                            ", which train leaves out unless --isolated_atoms=learn: the errors of all do not count ",
+                            count == 1 ? "it" : "them", "; the group isolated_atoms does"));
+}
+
 // Returns the flags that select structures, which parts must share beside their inputs. Frames count by number,
 // wherever the file of frames lies.
 absl::StatusOr<std::string> Selection() {
@@ -139,6 +159,7 @@ absl::StatusOr<std::vector<StructurePrediction>> PredictionsFromFlags(const Mode
     }
     ASSIGN_OR_RETURN(MergedPredictions merged, ReadPredictionParts(inputs, models.paths, models.potentials.size()));
     if (!merged.selection.empty()) PrintMessage(absl::StrCat("the predictions were made with ", merged.selection));
+    SetIsolatedApart(models, &merged.predictions);
     return std::move(merged.predictions);
   }
   if (AreTensorFiles(inputs)) {
@@ -154,6 +175,7 @@ absl::StatusOr<std::vector<StructurePrediction>> PredictionsFromFlags(const Mode
   options.on_geometry = std::move(hooks.on_geometry);
   ASSIGN_OR_RETURN(std::vector<StructurePrediction> predictions, PredictInputs(models.potentials, inputs, options));
   progress.Finish();
+  if (!shard.is_part()) SetIsolatedApart(models, &predictions);
   return predictions;
 }
 

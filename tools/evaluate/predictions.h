@@ -29,8 +29,9 @@ struct PredictionHooks {
 };
 
 // Returns the predictions of this shard in the order of the inputs. inputs: data, or files of predictions by these
-// models, which are merged. INVALID_ARGUMENT: flags
-// that contradict each other or have no effect; otherwise the errors of PredictInputs and ReadPredictionParts.
+// models, which are merged. Isolated atoms stay `isolated` beside larger structures unless all models learned them, and
+// a message says so; a shard, which does not see all structures, leaves that to the merge. INVALID_ARGUMENT: flags that
+// contradict each other or have no effect; otherwise the errors of PredictInputs and ReadPredictionParts.
 absl::StatusOr<std::vector<StructurePrediction>> PredictionsFromFlags(const Models& models,
                                                                       absl::Span<const std::string> inputs,
                                                                       const EvaluateShard& shard,

@@ -13,6 +13,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/distributed/communicator.h"
 #include "lib/matrix/factor_rounding.h"
+#include "lib/potential/data/isolated_atoms.h"
 #include "lib/potential/data/structure_list.h"
 #include "lib/potential/model/potential_file.h"
 #include "lib/structure/element.h"
@@ -382,6 +383,7 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   const LabelKeys label_keys = data.from_structures() ? LabelKeysFromFlags() : data.label_keys();
   metadata.insert(label_keys.begin(), label_keys.end());
   if (data.config_key() != kDefaultConfigKey) metadata["config_key"] = data.config_key();
+  if (isolated.learned) metadata[kIsolatedAtomsKey] = kLearnsIsolatedAtoms;
   // Models of older versions and of aenet do not say.
   const LabelKeys model_keys = model.has_value() ? LabelKeysOf(model->metadata) : LabelKeys();
   if (!model_keys.empty() && model_keys != label_keys) {

@@ -311,6 +311,7 @@ const Schema& PotentialSchema() {
            "with `force_key`, `stress_key`, `virial_key`, `runner_units`, `xsf_forces`: flags by which the labels of "
            "the training data were read"},
           {"config_key", false, "the key of a frame by which the training data are grouped, unless it is config_type"},
+          {"isolated_atoms", false, "learn if isolated atoms were examples like all others; evaluate counts them then"},
           {"init_from", false, "the model that training started from, and its SHA-256"},
           {"epoch", false, "after which this model was written"},
           {"run_ended", false,

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
 #include "lib/descriptor/descriptor_cost.h"
 #include "lib/mace/mace_model.h"
@@ -21,6 +22,7 @@
 #include "lib/potential/data/same_structures.h"
 #include "lib/potential/prediction/force_predictor.h"
 #include "lib/structure/element.h"
+#include "lib/structure/label_filter.h"
 #include "lib/structure/species_map.h"
 #include "lib/trace/scope.h"
 
@@ -165,6 +167,7 @@ class Pipeline {
 
  private:
   absl::Status Predict(const SourceStructure& item, int thread, int64_t number, StructurePrediction* result) {
+    RETURN_IF_ERROR(CheckInterrupt());  // with uncertainties, a chunk takes long
     Worker* const worker = &workers_[thread];
     const Structure& structure = item.structure;
     RETURN_IF_ERROR(species_map_.Map(structure, &worker->species));
@@ -196,6 +199,7 @@ class Pipeline {
     result->name = structure.name;
     result->config_type = item.config_type;
     result->composition = Composition(worker->species);
+    result->isolated = IsIsolated(item, geometry.pairs, worker);
     result->num_atoms = structure.size();
     result->reference_energy = structure.energy.value_or(std::numeric_limits<double>::quiet_NaN());
     result->predicted_energy = p.energy;
@@ -211,6 +215,15 @@ class Pipeline {
     result->force_spread = p.force_spread;
     if (!p.outside.empty()) result->atoms_outside = std::accumulate(p.outside.begin(), p.outside.end(), int64_t{0});
     return options_.on_geometry ? options_.on_geometry(thread, number, geometry, result) : absl::OkStatus();
+  }
+
+  // pairs: of the structure, or empty if it was predicted from features.
+  bool IsIsolated(const SourceStructure& item, const PairView& pairs, Worker* worker) const {
+    const Structure& structure = item.structure;
+    if (structure.size() != 1) return false;
+    if (IsIsolatedAtom(1, item.config_type)) return true;
+    if (!pairs.offset.empty()) return pairs.num_pairs() == 0;
+    return worker->search.Compute(structure, &worker->neighbors).ok() && worker->neighbors.j.empty();
   }
 
   void Count(const ProfileScope& scope, int64_t atoms, int64_t pairs) const {

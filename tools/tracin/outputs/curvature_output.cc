@@ -8,6 +8,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/evaluation/deviation_check.h"
 #include "lib/file/file.h"
+#include "lib/potential/data/isolated_atoms.h"
 #include "lib/potential/data/structure_list.h"
 #include "lib/potential/influence/curvature/curvature_file.h"
 #include "tools/common/run/run_tool.h"
@@ -60,6 +61,21 @@ absl::StatusOr<HeldOut> ValidationStructures(const AtomicData& train, const std:
   held_out.source = absl::StrCat("validation structures of ", path);
   if (held_out.structures.empty()) PrintMessage(absl::StrCat(path, ": is empty", kUncalibrated));
   return held_out;
+}
+
+absl::StatusOr<HeldOut> TestStructures(const AtomicData& test, const Metadata& model) {
+  HeldOut all{{}, "the structures of --test"}, larger = all;
+  for (int64_t s = 0; s < test.num_structures(); ++s) {
+    all.structures.push_back(s);
+    ASSIGN_OR_RETURN(const bool isolated, IsIsolated(test, s));
+    if (!isolated) larger.structures.push_back(s);
+  }
+  const size_t left_out = all.structures.size() - larger.structures.size();
+  if (left_out == 0 || larger.structures.empty() || LearnedIsolatedAtoms(model)) return all;
+  PrintMessage(absl::StrCat(left_out, " of ", all.structures.size(),
+                            " structures of --test are isolated atoms, which the model did not learn: uncertainties "
+                            "are calibrated without them"));
+  return larger;
 }
 
 absl::Status SaveCurvature(const std::string& path, const std::string& source, Metadata metadata, MadeCurvature made) {

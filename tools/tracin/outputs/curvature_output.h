@@ -25,6 +25,10 @@ struct HeldOut {
 // INVALID_ARGUMENT if the list cannot be read. run_directory: "" if none is known.
 absl::StatusOr<HeldOut> ValidationStructures(const AtomicData& train, const std::string& run_directory);
 
+// Returns the structures of --test, but for isolated atoms beside larger ones, unless the model, whose metadata are
+// given, learned such atoms; a message counts them.
+absl::StatusOr<HeldOut> TestStructures(const AtomicData& test, const Metadata& model);
+
 // Prints what was made and how the uncertainties are calibrated, and writes the file. metadata: provenance, and what
 // decided the matrix.
 absl::Status SaveCurvature(const std::string& path, const std::string& source, Metadata metadata, MadeCurvature made);

@@ -401,8 +401,7 @@ absl::Status PotentialDomain::WriteCurvatureFile(absl::Span<const ProductPart> p
     const auto trains = [&](int64_t s) { return std::find(examples_.begin(), examples_.end(), s) != examples_.end(); };
     held.erase(std::remove_if(held.begin(), held.end(), trains), held.end());
   } else {
-    for (int64_t s = 0; s < test_.num_structures(); ++s) held_out.structures.push_back(s);
-    held_out.source = "the structures of --test";
+    ASSIGN_OR_RETURN(held_out, TestStructures(test_, potential_.metadata));
   }
   ASSIGN_OR_RETURN(MadeCurvature made, MakeCurvature(potential, train_, test_, held_out.structures, point,
                                                      ColumnsOf(slices_, parts), OptionsAt(0)));

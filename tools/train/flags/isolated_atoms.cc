@@ -10,8 +10,8 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/enum_names.h"
 #include "lib/base/status_macros.h"
+#include "lib/potential/data/isolated_atoms.h"
 #include "lib/structure/element.h"
-#include "lib/structure/label_filter.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
@@ -42,17 +42,6 @@ namespace rutile {
 namespace {
 
 const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
-
-absl::StatusOr<bool> IsIsolated(const AtomicData& data, int64_t s) {
-  if (data.num_atoms(s) != 1) return false;
-  if (IsIsolatedAtom(data.num_atoms(s), data.config_type(s))) return true;
-  if (data.has_pairs()) return data.pairs(s).num_pairs() == 0;
-  std::vector<int64_t> offset;
-  std::vector<int32_t> j;
-  std::vector<int16_t> shift;
-  RETURN_IF_ERROR(data.FindPairs(s, &offset, &j, &shift));
-  return j.empty();
-}
 
 // An element's isolated atoms.
 struct Atom {
@@ -122,13 +111,13 @@ absl::StatusOr<IsolatedAtoms> IsolatedAtomsFromFlags(const AtomicData& data, con
                                                    " others are left out by ", data.filters()));
   }
   if (count == 0 || !larger) {
-    if (!FlagGiven("isolated_atoms")) return IsolatedAtoms();
+    if (!FlagGiven("isolated_atoms")) return IsolatedAtoms{{}, /*learned=*/count > 0, ""};
     return absl::InvalidArgumentError(
         absl::StrCat("--isolated_atoms=", FLAGS_isolated_atoms, " has no effect: of ", data.num_structures(),
                      " structures, none is an isolated atom beside larger structures; leave out the flag"));
   }
   ASSIGN_OR_RETURN(const Treatment treatment, kTreatmentNames.Parse(FLAGS_isolated_atoms));
-  if (treatment == Treatment::kLearn) return IsolatedAtoms();
+  if (treatment == Treatment::kLearn) return IsolatedAtoms{{}, /*learned=*/true, ""};
   const std::string left_out = absl::StrCat(count, count == 1 ? " structure is an isolated atom and is left out"
                                                               : " structures are isolated atoms and are left out");
   if (treatment == Treatment::kAuto) {
@@ -136,7 +125,7 @@ absl::StatusOr<IsolatedAtoms> IsolatedAtomsFromFlags(const AtomicData& data, con
   } else {
     PrintMessage(left_out);
   }
-  return IsolatedAtoms{std::move(isolated), std::string(kTreatmentNames.Name(treatment))};
+  return IsolatedAtoms{std::move(isolated), /*learned=*/false, std::string(kTreatmentNames.Name(treatment))};
 }
 
 }  // namespace rutile

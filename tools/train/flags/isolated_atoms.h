@@ -15,6 +15,7 @@ namespace rutile {
 
 struct IsolatedAtoms {
   std::vector<bool> left_out;  // [structures] true for those that are neither learned nor compared with; or empty
+  bool learned = false;        // isolated atoms are examples like all others
   std::string recorded;        // the flag's value for config.json, "" where the run is what it was without the flag
 };
 
