@@ -83,11 +83,13 @@ void CheckUnit(absl::Span<const FrameFacts> frames, std::vector<DataFinding>* fi
   }
 }
 
-// The energies of isolated atoms in the data.
+// Returns the energies of isolated atoms in the data, the lowest of each element, as train takes them.
 std::map<uint8_t, double> IsolatedAtoms(absl::Span<const FrameFacts> frames) {
   std::map<uint8_t, double> energies;
   for (const FrameFacts& frame : frames) {
-    if (frame.is_isolated_atom && frame.energy.has_value()) energies[frame.composition[0].first] = *frame.energy;
+    if (!frame.is_isolated_atom || !frame.energy.has_value()) continue;
+    const auto [found, is_new] = energies.emplace(frame.composition[0].first, *frame.energy);
+    if (!is_new) found->second = std::min(found->second, *frame.energy);
   }
   return energies;
 }

@@ -149,6 +149,17 @@ TEST(DataCheckTest, AtomicEnergiesThatDoNotFit) {
     frames.push_back(atom);
   }
   EXPECT_THAT(Messages(Check(frames)), HasSubstr("isolated atoms"));
+  // Of several the lowest counts, as in train; one in a small cell says what it is.
+  std::vector<Structure> others(frames.end() - 2, frames.end());
+  for (Structure& atom : others) {
+    atom.energy = -792;
+    atom.cell = {4, 0, 0, 0, 4, 0, 0, 0, 4};
+    atom.pbc = {true, true, true};
+    atom.info["config_type"] = "IsolatedAtom";
+  }
+  for (size_t last : {1, 2}) frames[frames.size() - last].energy = -500;
+  frames.insert(frames.begin(), others.begin(), others.end());
+  EXPECT_EQ(Messages(Check(frames)), "");
 }
 
 TEST(DataCheckTest, SizesOfForcesAndStresses) {

@@ -10,6 +10,7 @@
 #include "lib/structure/cell.h"
 #include "lib/structure/covalent_radii.h"
 #include "lib/structure/element.h"
+#include "lib/structure/label_filter.h"
 
 namespace rutile {
 namespace {
@@ -135,7 +136,10 @@ void ExamineWithoutDistances(const Structure& structure, FrameFacts* facts) {
 void FrameExaminer::Examine(const Structure& structure, FrameFacts* facts) {
   ExamineWithoutDistances(structure, facts);
   FindNearest(structure, facts);
-  facts->is_isolated_atom = structure.size() == 1 && std::isinf(facts->nearest);
+  const auto config = structure.info.find("config_type");
+  facts->is_isolated_atom =
+      structure.size() == 1 &&
+      (std::isinf(facts->nearest) || (config != structure.info.end() && IsIsolatedAtom(1, config->second)));
 }
 
 }  // namespace rutile

@@ -39,7 +39,8 @@ struct FrameFacts {
   uint8_t nearest_a = 0, nearest_b = 0;  // atomic numbers; 0 without a pair
   // True if all coordinates lie between 0 and 1, though each lattice vector is longer than 2.5 Angstrom.
   bool in_unit_box = false;
-  bool is_isolated_atom = false;  // one atom, and no image of it within FrameExaminer::kFar
+  // True for one atom that is isolated by its config type, or has no image within FrameExaminer::kFar.
+  bool is_isolated_atom = false;
   // Hash of elements, positions, cell and periodicity, rounded to 1e-6 Angstrom: equal for equal structures.
   uint64_t geometry = 0;
   std::string energy_key, force_key;  // the names under which the file has them; "" if the format has no names

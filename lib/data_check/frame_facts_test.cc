@@ -100,6 +100,8 @@ TEST(FrameFactsTest, IsolatedAtoms) {
   EXPECT_TRUE(Examine(s).is_isolated_atom) << "a large box";
   s.cell = {4, 0, 0, 0, 4, 0, 0, 0, 4};
   EXPECT_FALSE(Examine(s).is_isolated_atom) << "a crystal";
+  s.info["config_type"] = "IsolatedAtom";
+  EXPECT_TRUE(Examine(s).is_isolated_atom) << "it says so";
 }
 
 TEST(FrameFactsTest, EqualGeometriesHaveEqualHashes) {
