@@ -1,6 +1,7 @@
 #include "lib/file/line_reader.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/file.h"
 #include "lib/file/file_magic.h"
@@ -41,6 +43,9 @@ class FdSource : public ByteSource {
 
   absl::StatusOr<size_t> Read(char* out, size_t size) override {
     while (true) {
+      // A read would outlast a signal, if the writer of a pipe is silent.
+      pollfd wait = {fd_, POLLIN, 0};
+      while (::poll(&wait, 1, /*milliseconds=*/100) <= 0) RETURN_IF_ERROR(CheckInterrupt());
       const ssize_t n = ::read(fd_, out, size);
       if (n >= 0) return static_cast<size_t>(n);
       if (errno != EINTR) return ErrnoStatus(errno, path_);

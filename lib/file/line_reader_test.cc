@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <csignal>
 #include <limits>
 #include <string>
 #include <thread>
@@ -15,7 +16,9 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/interrupt.h"
 #include "lib/file/file.h"
+#include "lib/testing/error_names.h"
 
 namespace rutile {
 namespace {
@@ -232,6 +235,23 @@ TEST(LineReaderTest, OtherCompressionsAreRefused) {
   }
   const std::string tar = Gzip(std::string(257, 'a') + "ustar" + std::string(250, 'b'));
   EXPECT_THAT(std::string(LineReader::FromBytes("a.tar.gz", tar).status().message()), HasSubstr("tar -xf a.tar.gz"));
+}
+
+// The writer keeps its end open, so that without the signal these would wait for ever.
+TEST(LineReaderTest, ASignalEndsTheWaitForASilentPipe) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const std::string path = absl::StrCat("/proc/self/fd/", ends[0]);
+  std::thread user([] { SetInterrupt(SIGTERM); });
+  EXPECT_THAT(LineReader::Open(path).status(), ErrorNames(absl::StatusCode::kCancelled, {"signal 15"}));
+  user.join();
+  EXPECT_THAT(FileContents::Open(path).status(), ErrorNames(absl::StatusCode::kCancelled, {"signal 15"}));
+  // What is there is read, as a tool that ends may still need files.
+  ASSERT_EQ(::write(ends[1], "ab\n", 3), 3);
+  ::close(ends[1]);
+  EXPECT_EQ(FileContents::Open(path)->data(), "ab\n");
+  SetInterruptForTest(0);
+  ::close(ends[0]);
 }
 
 }  // namespace

@@ -237,10 +237,13 @@ std::string Peek(int fd, size_t size) {
   if (!S_ISFIFO(info.st_mode)) return "";
   while (true) {
     pollfd wait = {fd, POLLIN, 0};
-    if (::poll(&wait, 1, -1) < 0) {
-      if (errno == EINTR && InterruptSignal() == 0) continue;
-      return "";
+    // A signal that came before the wait does not end it.
+    const int ready = ::poll(&wait, 1, /*milliseconds=*/100);
+    if (ready == 0 || (ready < 0 && errno == EINTR)) {
+      if (InterruptSignal() != 0) return "";
+      continue;
     }
+    if (ready < 0) return "";
     int copy[2];
     if (::pipe2(copy, O_CLOEXEC) != 0) return "";
     const auto close = absl::MakeCleanup([&copy] {

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdlib>
 #include <vector>
 
@@ -54,11 +55,19 @@ absl::Status ExecSiblingBinary(const ToolRun& run, const std::string& name, absl
   ASSIGN_OR_RETURN(const std::string path, SiblingBinary(run, name, why));
   std::vector<std::string> words = run.command;
   const std::vector<char*> argv = ExecWords(&words);
-  RETURN_IF_ERROR(CheckInterrupt());  // exec would lose the signal
   PassFlagOrigins();
   ::setenv(kBuildVariable, BuildIdentity().c_str(), /*replace=*/1);
-  ::execv(path.c_str(), argv.data());
-  return ErrnoStatus(errno, absl::StrCat(why, ": ", path));
+  // The other program needs seconds to load LibTorch, in which a signal would end it without a word: signals wait until
+  // it has handlers.
+  const sigset_t signals = InterruptSignals();
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  absl::Status status = CheckInterrupt();  // exec would lose the signal
+  if (status.ok()) {
+    ::execv(path.c_str(), argv.data());
+    status = ErrnoStatus(errno, absl::StrCat(why, ": ", path));
+  }
+  ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  return status;
 }
 
 }  // namespace rutile

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -27,6 +28,7 @@
 #include "lib/trace/scope.h"
 #include "tools/common/run/check_arguments.h"
 #include "tools/common/run/check_outputs.h"
+#include "tools/common/run/exec_words.h"
 #include "tools/common/run/flag_file.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/help.h"
@@ -274,6 +276,8 @@ int RunTool(int argc, char** argv, const ToolInfo& info, absl::Status (*body)(co
     return 1;
   }
   InstallInterruptHandlers();
+  const sigset_t signals = InterruptSignals();
+  ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);  // ExecSiblingBinary held them back
   InstallMappedFileHandler(info.name);
   StartProfiledRun();
   const absl::Status status = RunGuarded(run, body);

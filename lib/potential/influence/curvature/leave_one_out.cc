@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 
+#include "lib/base/interrupt.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/machine/parallel_for.h"
@@ -115,7 +116,8 @@ absl::StatusOr<LeaveOneOut> ComputeLeaveOneOut(const Potential& potential, const
       LeftOut& out = result.structures[e];
       out.structure = examples[e];
       StructureTerms terms;
-      status[e] = worker.rows.Predict(train, examples[e], &worker.outputs, &terms);
+      status[e] = CheckInterrupt();
+      if (status[e].ok()) status[e] = worker.rows.Predict(train, examples[e], &worker.outputs, &terms);
       if (!status[e].ok()) continue;
       const auto n = static_cast<int64_t>(worker.outputs.size());
       worker.ones.assign(n, 1.0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/base/interrupt.h"
 #include "lib/base/random.h"
 #include "lib/base/status_macros.h"
 #include "lib/trace/scope.h"
@@ -93,7 +94,8 @@ absl::Status LossRows::MakeTile(absl::Span<const int64_t> examples, const std::v
 
 void LossRows::MakeStructure(int64_t s, double* rows, Worker* worker, double* gradients, Part* part) const {
   std::vector<StructureOutput>& outputs = worker->outputs;
-  part->status = worker->rows.Predict(data_, s, &outputs, &part->terms);
+  part->status = CheckInterrupt();
+  if (part->status.ok()) part->status = worker->rows.Predict(data_, s, &outputs, &part->terms);
   if (!part->status.ok() || outputs.empty()) return;
   const auto n = static_cast<int64_t>(outputs.size());
   std::vector<double>& slopes = worker->slopes;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 
+#include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
 #include "lib/potential/data/geometry.h"
 #include "lib/potential/influence/curvature/uncertainty.h"
@@ -42,6 +43,7 @@ absl::StatusOr<CalibrationData> PredictForCalibration(const GradientFormulas& fo
     for (int64_t k = begin; k < end; ++k) {
       const int64_t s = structures[k];
       const auto predict = [&]() -> absl::Status {
+        RETURN_IF_ERROR(CheckInterrupt());
         ExampleTerms terms;
         terms.energy = data.has_energy(s);
         terms.force = !data.force(s).empty();
