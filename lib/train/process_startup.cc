@@ -6,9 +6,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/version.h"
@@ -63,6 +65,17 @@ absl::StatusOr<StartingState> AgreeToResume(Agreement* agreement, const RunDirec
 }
 
 }  // namespace
+
+absl::StatusOr<absl::Time> AgreeOnStart(Agreement* agreement, absl::Time own) {
+  RETURN_IF_ERROR(agreement->Agree());
+  if (own == absl::InfiniteFuture()) own = agreement->Now();
+  if (agreement->alone()) return own;
+  ASSIGN_OR_RETURN(const std::vector<std::string> all,
+                   agreement->communicator()->Gather(absl::StrCat(absl::ToUnixNanos(own))));
+  int64_t nanoseconds = 0;
+  if (!absl::SimpleAtoi(all[0], &nanoseconds)) return absl::InternalError("rank 0 sent no time");
+  return absl::FromUnixNanos(nanoseconds);
+}
 
 absl::StatusOr<RunPlace> JoinRun(Agreement* agreement, const RunDirectory& directory, const TrainerOptions& options) {
   if (agreement->alone()) return directory.Enter(options.mode, options.resume_from);

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "lib/distributed/agreement.h"
 #include "lib/task/task.h"
@@ -21,6 +22,10 @@ namespace rutile {
 // Enters the run's directory (RunDirectory::Enter) on rank 0 and tells the other ranks whether to resume, or the error
 // (FAILED_PRECONDITION). A process that trains alone just enters the directory.
 absl::StatusOr<RunPlace> JoinRun(Agreement* agreement, const RunDirectory& directory, const TrainerOptions& options);
+
+// Agrees on the clock for the first time. Returns the instant that max_time counts from: `own`, or now if that is
+// InfiniteFuture; with several processes that of rank 0, whose clock decides. Fails as Agree and Gather do.
+absl::StatusOr<absl::Time> AgreeOnStart(Agreement* agreement, absl::Time own);
 
 // Returns the state of a new run or, to resume, that of the checkpoint, once all processes could read it: otherwise the
 // error of this process, or FAILED_PRECONDITION with the message of the first other rank that could not.

@@ -57,7 +57,8 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 class Trainer {
  public:
-  Trainer(Task& task, RunPlan plan, Monitor monitor, absl::string_view output_dir, const Metadata& provenance)
+  Trainer(Task& task, RunPlan plan, Monitor monitor, absl::string_view output_dir, const Metadata& provenance,
+          absl::Time clock_start)
       : task_(task),
         plan_(std::move(plan)),
         monitor_(std::move(monitor)),
@@ -73,11 +74,11 @@ class Trainer {
         files_of_all_(options_.shard_model ? options_.files : files_),
         writer_(task, directory_, provenance,
                 {/*beside_training=*/options_.save_interval > absl::ZeroDuration(), options_.on_message,
-                 /*before_checkpoint=*/[this] { return log_ ? log_->Sync() : absl::OkStatus(); }}) {
-    const int64_t size = task.num_parameters();
-    if (options_.ema) ema_.emplace(*options_.ema, task.parameter_dtype(), size, plan_.run_steps);
+                 /*before_checkpoint=*/[this] { return log_ ? log_->Sync() : absl::OkStatus(); }}),
+        start_(clock_start) {
+    if (options_.ema) ema_.emplace(*options_.ema, task.parameter_dtype(), task.num_parameters(), plan_.run_steps);
     if (options_.average_best > 0) {
-      average_best_.emplace(options_.average_best, monitor_.maximize(), task.parameter_dtype(), size);
+      average_best_.emplace(options_.average_best, monitor_.maximize(), task.parameter_dtype(), task.num_parameters());
     }
   }
 
@@ -85,6 +86,7 @@ class Trainer {
 
  private:
   bool has_validation() const { return !plan_.validation.empty(); }
+  std::string At() const { return absl::StrCat(" after epoch ", state_.epoch + 1, ", step ", state_.step); }
   // The parameters to validate and to write as a model: the moving average once it has begun.
   const Tensor& Evaluated() const {
     return ema_ && ema_->parameters() != nullptr ? *ema_->parameters() : epoch_->EvaluationParameters();
@@ -169,8 +171,8 @@ class Trainer {
 };
 
 absl::Status Trainer::Start() {
-  RETURN_IF_ERROR(agreement_.Agree());
-  start_ = now_ = last_save_ = last_keep_ = last_validation_ = agreement_.Now();
+  ASSIGN_OR_RETURN(start_, AgreeOnStart(&agreement_, start_));
+  now_ = last_save_ = last_keep_ = last_validation_ = agreement_.Now();
   RETURN_IF_ERROR(AssignGroups(options_.groups, task_.parameter_slices()).status());
   if (options_.files != RunFiles::kNone) {
     ASSIGN_OR_RETURN(place_, JoinRun(&agreement_, directory_, options_));
@@ -292,8 +294,7 @@ bool Trainer::ObserveValue(double value, When when) {
   if (state_.best_epoch > 0 && !monitor_.Better(value, state_.best_loss)) return false;
   state_.best_epoch = std::max<int64_t>(1, state_.epoch + (state_.batch > 0));
   state_.best_loss = value, state_.best_step = state_.step;
-  const Tensor& parameters = Evaluated();
-  std::memcpy(state_.best_parameters.mutable_data(), parameters.data(), parameters.num_bytes());
+  std::memcpy(state_.best_parameters.mutable_data(), Evaluated().data(), Evaluated().num_bytes());
   writer_.SetBestChanged();
   return true;
 }
@@ -305,8 +306,7 @@ absl::Status Trainer::Observe(bool validate, When when) {
     epoch_->Suspend();
     ASSIGN_OR_RETURN(const EvaluationResult validation, Validate(Evaluated()));
     if (validation.counts && !std::isfinite(validation.loss)) {
-      return absl::OutOfRangeError(absl::StrCat("the validation loss is ", validation.loss, " after epoch ",
-                                                state_.epoch + 1, ", step ", state_.step,
+      return absl::OutOfRangeError(absl::StrCat("the validation loss is ", validation.loss, At(),
                                                 ": try a lower learning rate, and check the data"));
     }
     report.validated = true;
@@ -321,8 +321,7 @@ absl::Status Trainer::Observe(bool validate, When when) {
   if (monitor_.of_validation() ? report.validated : trained && when != When::kInsideEpoch) {
     report.monitored = monitor_.Value(report.train_loss, report.validation_loss, report.validation);
     if (std::isnan(report.monitored)) {
-      return absl::OutOfRangeError(absl::StrCat(monitor_.name(), " is not a number after epoch ", state_.epoch + 1,
-                                                ", step ", state_.step, ": monitor something else"));
+      return absl::OutOfRangeError(absl::StrCat(monitor_.name(), " is not a number", At(), ": monitor something else"));
     }
     report.best = ObserveValue(report.monitored, when);
   }
@@ -442,7 +441,8 @@ absl::StatusOr<TrainResult> Trainer::Run() {
   std::string reason;
   absl::Status status;
   while (status.ok()) {
-    reason = stop_.Limit(state_.epoch, state_.step, agreement_.Now() - start_);
+    // A run makes a step, however late it begins: models that have learned nothing are of no use.
+    reason = stop_.Limit(state_.epoch, state_.step, state_.step > 0 ? agreement_.Now() - start_ : absl::Duration());
     if (reason.empty()) reason = stop_.Early(state_.epoch, state_.step);
     if (reason.empty() && state_.batch == 0) reason = epoch_->Finished();
     if (!reason.empty()) break;
@@ -485,14 +485,14 @@ TrainResult Trainer::Result(const std::string& reason) const {
 }  // namespace
 
 absl::StatusOr<TrainResult> Train(Task& task, const Split& split, const TrainerOptions& options,
-                                  absl::string_view output_dir, const Metadata& provenance) {
+                                  absl::string_view output_dir, const Metadata& provenance, absl::Time clock_start) {
   RETURN_IF_ERROR(CheckTrainerOptions(options));
   if (options.compile_mode != CompileMode::kCompile) RETURN_IF_ERROR(CheckEager(task, EagerOptionsOf(options)));
   ASSIGN_OR_RETURN(RunPlan plan, MakeRunPlan(split, options));
   ASSIGN_OR_RETURN(Monitor monitor, Monitor::Create(task, options.monitor, !plan.validation.empty()));
   plan.options.schedule.maximize = monitor.maximize();
   const std::unique_ptr<StepLog> steps = StepLogOf(options, output_dir, task.loss_unit(), &plan.options.on_step);
-  absl::StatusOr<TrainResult> result = Trainer(task, std::move(plan), std::move(monitor), output_dir, provenance).Run();
+  auto result = Trainer(task, std::move(plan), std::move(monitor), output_dir, provenance, clock_start).Run();
   if (result.ok() && steps != nullptr && !steps->status().ok()) return steps->status();
   return result;
 }

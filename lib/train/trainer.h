@@ -60,12 +60,17 @@ struct TrainResult {
 // validation set under the epoch's final parameters), epoch_time[s], examples_per_s (training alone). Sums are pooled
 // over the epoch before a loss is formed; aenet-python averages the losses of batches.
 //
+// StopOptions::max_time counts from clock_start, with several processes that of rank 0: a caller who reads data before,
+// or trains several models, gives the start of the process. InfiniteFuture: from this call. A run that has made no step
+// makes one before that limit ends it.
+//
 // Errors: INVALID_ARGUMENT (options, empty training set), ALREADY_EXISTS and NOT_FOUND (RunMode), FAILED_PRECONDITION
 // (the run to resume had other options or data; the first batch's gradient disagrees with the reference), OUT_OF_RANGE
 // if a loss or gradient is not finite (best.safetensors keeps the best model so far), CANCELLED after a signal (the
 // step is finished and a checkpoint written), and the errors of the task and the file system.
 absl::StatusOr<TrainResult> Train(Task& task, const Split& split, const TrainerOptions& options,
-                                  absl::string_view output_dir, const Metadata& provenance);
+                                  absl::string_view output_dir, const Metadata& provenance,
+                                  absl::Time clock_start = absl::InfiniteFuture());
 
 }  // namespace rutile
 

@@ -30,6 +30,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kOpenPotential[] = "auto";
 
+// Of these a member of a committee has its own.
+bool IsOfCommittee(const std::string& flag) { return flag == "committee" || flag == "seed" || flag == "output_dir"; }
+
 bool IsAboutTheDirectory(const std::string& flag) {
   return flag == "resume" || flag == "override" || flag == "overwrite";
 }
@@ -117,7 +120,8 @@ FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOption
   return settings;
 }
 
-void RecordRun(const ToolRun& run, const FlagSettings& settings, TrainerOptions* options) {
+void RecordRun(const ToolRun& run, const FlagSettings& settings, const std::string& member_directory,
+               TrainerOptions* options) {
   Json json;
   std::vector<std::pair<std::string, std::string>> given;
   const bool has_default_epochs = options->config.count("default_epochs") > 0;
@@ -126,6 +130,8 @@ void RecordRun(const ToolRun& run, const FlagSettings& settings, TrainerOptions*
     // On triples there is no potential, and no version of the flag says anything.
     if (name == "potential" && setting.value == kOpenPotential) continue;
     json["flags"][name] = {{"value", setting.value}, {"origin", setting.origin}};
+    if (!member_directory.empty() && name == "seed") json["flags"][name]["value"] = absl::StrCat(options->seed);
+    if (!member_directory.empty() && IsOfCommittee(name)) continue;
     const bool is_open = is_kind && setting.given == kOpenPotential;
     if (setting.is_given && !is_open && !IsAboutTheDirectory(name)) given.emplace_back(name, setting.given);
     // A resumed run has the preset of its checkpoint, which a run that begins anew has to be told.
@@ -134,6 +140,10 @@ void RecordRun(const ToolRun& run, const FlagSettings& settings, TrainerOptions*
     if (is_kind && (setting.origin == "run" || (setting.is_given && is_open))) given.emplace_back(name, setting.value);
     // And so does the length of a run of a kind with epochs of its own.
     if (name == "max_epochs" && !setting.is_given && has_default_epochs) given.emplace_back(name, setting.value);
+  }
+  if (!member_directory.empty()) {
+    given.emplace_back("seed", absl::StrCat(options->seed));
+    given.emplace_back("output_dir", member_directory);
   }
   const absl::StatusOr<std::string> text =
       FlagFileText(absl::StrCat(run.name, " ", kVersion,

@@ -3,6 +3,8 @@
 #ifndef RUTILE_TOOLS_TRAIN_CONFIG_RECORD_H_
 #define RUTILE_TOOLS_TRAIN_CONFIG_RECORD_H_
 
+#include <string>
+
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/model/task_options.h"
 #include "lib/tensorfile/named_tensors.h"
@@ -18,7 +20,8 @@ void ResolveTrainer(const TrainerOptions& options, DType precision, int num_thre
 // What the flags mean in the run of a potential where they leave it open, or where the inputs decide.
 FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOptions& task, const TrainerOptions& options);
 
-// Sets options->config_json and options->flag_file:
+// Sets options->config_json and options->flag_file of a run, or of a committee's member in `member_directory` ("": it
+// is no committee), which has options->seed and is made again as a single run:
 //   flags      every flag of the tool: {"value": in effect, "origin": "default" | "command line" | "flagfile PATH" |
 //              "file" (recorded in the inputs) | "run" (decided here, as by --precision=auto)}
 //   flagfile   the flags that were given, and the inputs, for --flagfile; but --resume, --override and --overwrite,
@@ -26,7 +29,8 @@ FlagSettings EffectiveSettings(const AtomicData& data, const AtomisticTaskOption
 //              are about the directory. null when a name holds a line break (with a warning)
 //   versions   rutile, libtorch, compiler, kernel
 //   hardware   processor, instruction set, processors usable, memory; no names of machines or users
-void RecordRun(const ToolRun& run, const FlagSettings& settings, TrainerOptions* options);
+void RecordRun(const ToolRun& run, const FlagSettings& settings, const std::string& member_directory,
+               TrainerOptions* options);
 
 }  // namespace rutile
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
 #include "lib/distributed/communicator.h"
@@ -39,6 +40,8 @@ DEFINE_bool(verbose, false, "Print a line for each epoch and validation, also on
 
 namespace rutile {
 namespace {
+
+const absl::Time program_start = absl::Now();
 
 // Returns the files that the command names; they may lie in a run to be removed.
 std::vector<std::string> FilesOfFlags() {
@@ -80,9 +83,10 @@ MonitoredValue MonitoredOf(const Task& task, const Split& split, const TrainerOp
 }
 
 // Returns what to do to go on with a run that was stopped.
-std::string HowToGoOn(const RunDirectory& directory, const TrainerOptions& options) {
-  // How several processes were started is not in flags.txt.
-  if (options.flag_file.empty() || options.communicator != nullptr) return "the same command with --resume goes on";
+std::string HowToGoOn(const Member& member, const RunDirectory& directory, const TrainerOptions& options) {
+  // How several processes were started is not in flags.txt, nor are the other members of a committee.
+  if (options.flag_file.empty() || options.communicator != nullptr || !member.name.empty())
+    return "the same command with --resume goes on";
   return absl::StrCat("to go on: train --flagfile=", ShellWord(directory.flags()), " --resume");
 }
 
@@ -122,6 +126,24 @@ bool WritesFiles(const TrainerOptions& options) {
   return options.files != RunFiles::kNone && (options.communicator == nullptr || options.communicator->rank() == 0);
 }
 
+absl::StatusOr<bool> IsTooLate(const Member& member, const TrainerOptions& options) {
+  if (member.name.empty() || member.name == MemberName(0) || options.stop.max_time == absl::InfiniteDuration()) {
+    return false;
+  }
+  bool is_late = absl::Now() - program_start >= options.stop.max_time;
+  if (options.communicator != nullptr) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> all, options.communicator->Gather(is_late ? "late" : "in time"));
+    is_late = all[0] == "late";
+  }
+  if (is_late) {
+    PrintWarning(absl::StrCat("--max_time=", absl::FormatDuration(options.stop.max_time), " is over before ",
+                              member.name,
+                              ": it and the members after it are left as they are; the same command with "
+                              "--resume goes on"));
+  }
+  return is_late;
+}
+
 absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, const Split& split,
                                     TrainerOptions options, const Metadata& metadata) {
   if (OnlyChecksFirstBatch()) EndWithFirstBatch(CheckFirstBatchOfRun(*run.task, split, options));
@@ -131,12 +153,12 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
   const bool others_report = options.communicator != nullptr && options.communicator->rank() > 0;
   const bool shows = !others_report && FLAGS_progress && !FLAGS_quiet && options.files != RunFiles::kAtEnd;
   const MonitoredValue monitored = MonitoredOf(*run.task, split, options);
-  TrainProgress progress({member.label.empty() ? "train" : member.label, run.cost_unit, monitored}, options.stop,
-                         shows);
+  StopOptions left = options.stop;  // what is shown of --max_time is what this member has of it
+  left.max_time = std::max(absl::ZeroDuration(), left.max_time - (absl::Now() - program_start));
+  TrainProgress progress({member.label.empty() ? "train" : member.label, run.cost_unit, monitored}, left, shows);
   const absl::Duration interval = progress.active() ? absl::ZeroDuration() : options.log_interval;
-  TrainLines lines(
-      {member.label, run.cost_unit, run.task->loss_unit(), monitored, options.stop, interval, FLAGS_verbose},
-      PrintMessage);
+  TrainLines lines({member.label, run.cost_unit, run.task->loss_unit(), monitored, left, interval, FLAGS_verbose},
+                   PrintMessage);
   const bool has_lines = shows && (FLAGS_verbose || interval > absl::ZeroDuration());
   if (!member.label.empty() && !others_report) PrintMessage(absl::StrCat(member.label, ": training"));
   TrainPlot plot(directory, options, monitored);
@@ -166,7 +188,7 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
     plot.OnEpoch(report);
   };
   options.on_message = PrintMessage;
-  absl::StatusOr<TrainResult> result = Train(*run.task, split, options, member.directory, metadata);
+  absl::StatusOr<TrainResult> result = Train(*run.task, split, options, member.directory, metadata, program_start);
   progress.Finish();
   if (absl::IsFailedPrecondition(result.status())) return absl::InvalidArgumentError(result.status().message());
   if (!result.ok() && !absl::IsCancelled(result.status())) return result.status();
@@ -174,7 +196,7 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
   const bool keeps_files = options.files != RunFiles::kNone;
   if (keeps_files && run.write_beside) RETURN_IF_ERROR(run.write_beside());
   if (absl::IsCancelled(result.status()) && keeps_files && directory.HasCheckpoint()) {
-    return absl::CancelledError(absl::StrCat(result.status().message(), "; ", HowToGoOn(directory, options)));
+    return absl::CancelledError(absl::StrCat(result.status().message(), "; ", HowToGoOn(member, directory, options)));
   }
   RETURN_IF_ERROR(result.status());
   const ProfileScope scope(Stage::kReport);

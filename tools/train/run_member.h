@@ -36,6 +36,10 @@ bool WritesFiles(const TrainerOptions& options);
 // holds a run that may not be replaced, cannot be written, or is in use by another process.
 absl::StatusOr<std::vector<Member>> MembersFromFlags(const TrainerOptions& options);
 
+// True if --max_time is over before a member that is not the first one has begun; says so then, and those after it are
+// not to be trained either. With several processes rank 0's clock decides, and all must call it.
+absl::StatusOr<bool> IsTooLate(const Member& member, const TrainerOptions& options);
+
 // What RunTask needs to know about a task.
 struct TaskRun {
   Task* task = nullptr;
@@ -45,7 +49,8 @@ struct TaskRun {
   CountColumns count_columns = nullptr;        // beside the errors of a set; may be empty
 };
 
-// Trains with progress and plots as the flags request, prints the outcome, and prints the errors of the best model. If
+// --max_time counts from the start of the program, so that reading data and the members before this one count. Trains
+// with progress and plots as the flags request, prints the outcome, and prints the errors of the best model. If
 // several processes train, rank 0 alone does everything but training.
 absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, const Split& split,
                                     TrainerOptions options, const Metadata& metadata);

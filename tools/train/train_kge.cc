@@ -393,7 +393,6 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
                             : options.shard_model ? Strategy::kTensorParallel
                                                   : Strategy::kDdp;
   settings.Resolve("strategy", kStrategyNames.Name(strategy), "run");
-  RecordRun(run, settings, &options);
   for (const std::string& message : messages) PrintMessage(message);
   options.check_cost = QueriesToCheck(ShapeOf(model, *data.graph), options.check_cost);
   // The check needs full precision and one process, because the reference sees one process's batch norms alone.
@@ -404,6 +403,9 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
     options.check_gradient = false;
   }
   for (const Member& member : members) {
+    ASSIGN_OR_RETURN(const bool is_late, IsTooLate(member, options));
+    if (is_late) break;
+    RecordRun(run, settings, members.size() > 1 ? member.directory : "", &options);
     model.seed = options.seed;
     ASSIGN_OR_RETURN(const std::unique_ptr<KgeTask> task,
                      KgeTask::Create(data.graph, data.known, model, num_threads, factors, DeviceOf(gpu)));

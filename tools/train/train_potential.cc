@@ -396,8 +396,11 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   if (!isolated.recorded.empty()) options.config["isolated_atoms"] = isolated.recorded;
   RETURN_IF_ERROR(DescribeInitialModel(&metadata));
   if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
-  RecordRun(run, EffectiveSettings(data, task_options, options), &options);
+  const FlagSettings settings = EffectiveSettings(data, task_options, options);
   for (const Member& member : members) {
+    ASSIGN_OR_RETURN(const bool is_late, IsTooLate(member, options));
+    if (is_late) break;
+    RecordRun(run, settings, members.size() > 1 ? member.directory : "", &options);
     task_options.force_sampling.seed = options.seed;
     if (subset.has_value()) subset->Describe(options.seed, &metadata);
     RETURN_IF_ERROR(TrainMember(member, data, task_options, split, messages, model, options, metadata));

@@ -15,9 +15,9 @@
 
 namespace rutile {
 
-// Whichever comes first. Epochs and steps count from the start of the run, across resumes; time counts from the start
-// of this process's training, because a queue's limit does. The minima hold back early stopping alone: a limit that the
-// user sets is kept, whatever else was asked for.
+// Whichever comes first. Epochs and steps count from the start of the run, across resumes; time counts from the instant
+// that Train is given, the start of the program, because a queue's limit does. The minima hold back early stopping
+// alone: a limit that the user sets is kept, whatever else was asked for.
 struct StopOptions {
   int64_t max_epochs = 1000;  // -1: no limit
   int64_t max_steps = -1;     // -1: no limit. A limit inside an epoch ends the epoch there; it is validated and logged.

@@ -8,7 +8,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -54,6 +57,23 @@ TEST(TrainerEpochTest, LbfgsKeepsItsFunction) {
   options.optimizer = DefaultOptimizerOptions("lbfgs").value();
   ASSERT_TRUE(Train(task, ToySplit(task), options, NewRunDirectory(), {}).ok());
   EXPECT_THAT(task.epochs(), ElementsAre("train 0", "train 0", "validate 0", "train 0", "validate 1"));
+}
+
+// A caller's time before training counts, too. A run that has made no step makes one: a model that has learned nothing
+// is of no use.
+TEST(TrainerEpochTest, MaxTimeCountsFromTheCallersStart) {
+  TrainerOptions options = ToyOptions(2);
+  options.stop.max_time = absl::Hours(1);
+  const auto train = [&](const std::string& dir, absl::Time clock_start) {
+    ToyTask task({});
+    const absl::StatusOr<TrainResult> result = Train(task, ToySplit(task), options, dir, {}, clock_start);
+    return result.ok() ? absl::StrCat(result->stop_reason, " ", result->steps) : std::string(result.status().message());
+  };
+  const std::string dir = NewRunDirectory();
+  EXPECT_EQ(train(dir, absl::Now() - absl::Hours(2)), "max_time=1h 1");
+  options.mode = RunMode::kResume;
+  EXPECT_EQ(train(dir, absl::Now() - absl::Hours(2)), "max_time=1h 1");
+  EXPECT_EQ(train(dir, absl::Now()), "max_epochs=2 14");
 }
 
 // ---- which examples an epoch learns from

@@ -87,6 +87,23 @@ expect_line '^train: epoch 3/3, 100 %: loss .* eV/atom, val_loss .* eV/atom, ene
 succeeds $train --flagfile=a/flags.txt --log_interval=0 --verbose --committee=2 --output_dir=members
 [ "$(grep -c ': epoch ./3, ' log)" = 6 ] || fail "not a line for each epoch: $(cat log)"
 expect_line '^train: member-01 (2 of 2): epoch 3/3' log
+# A member's flags make it again, as a single run with its own seed, or go on with it in its place.
+expect_no_line '^--committee' members/member-01/flags.txt
+expect_line '^--output_dir=members/member-01$' members/member-01/flags.txt
+[ "$(config members/member-01 "c['seed'], c['flags']['seed']['value']")" = "(6, '6')" ] || fail "the seed of a member"
+succeeds $train --flagfile=members/member-01/flags.txt --output_dir=again
+$diff members/member-01/last.safetensors again/last.safetensors || fail "a member that is made again differs"
+succeeds $train --flagfile=members/member-01/flags.txt --max_epochs=4 --resume
+expect_line ' -> members/member-01/best.safetensors' log
+$diff members/member-01/last.safetensors again/last.safetensors > /dev/null && fail "the member did not go on"
+
+# --max_time is the process's: the first member makes the one step that every run makes, and the second does not begin.
+succeeds $train --flagfile=a/flags.txt --committee=2 --max_time=1ms --output_dir=late
+expect_line 'max_time=1ms is over before member-01' log
+[ -s late/member-00/best.safetensors ] || fail "no member-00: $(ls late)"
+[ ! -e late/member-01/best.safetensors ] || fail "member-01 is trained late"
+succeeds $train --flagfile=a/flags.txt --committee=2 --resume --output_dir=late
+$diff again/last.safetensors late/member-01/last.safetensors || fail "the late member differs"
 succeeds $train --flagfile=a/flags.txt --log_interval=0 --overwrite --output_dir=c
 [ "$(grep -c ': epoch ' log)" = 0 ] || fail "lines without an interval: $(cat log)"
 succeeds $train --flagfile=a/flags.txt --quiet --overwrite --output_dir=c
