@@ -18,6 +18,7 @@
 #include "lib/file/input_files.h"
 #include "lib/influence/files/subsets_file.h"
 #include "lib/mace/mace_model.h"
+#include "lib/potential/model/aenet/aenet_file.h"
 #include "lib/potential/model/open_potentials.h"
 #include "lib/potential/model/pair_repulsion.h"
 #include "lib/potential/prediction/force_predictor.h"
@@ -50,6 +51,10 @@ absl::Status WithHint(const std::vector<std::string>& paths, const absl::Status&
     if (!absl::StartsWith(status.message(), path) || !FileExists(path) || LooksLikeTensorFile(path)) continue;
     std::error_code ignored;
     const bool is_pipe = std::filesystem::is_fifo(path, ignored);
+    if (!is_pipe) {
+      const absl::StatusOr<FileContents> contents = FileContents::Open(path);
+      if (contents.ok() && LooksLikeAenetNetwork(contents->data())) continue;  // a model, but not a whole one
+    }
     const bool is_silent = is_pipe && absl::StrContains(status.message(), "is empty");
     return absl::InvalidArgumentError(
         absl::StrCat(status.message(), is_silent ? ": nothing came through this pipe, did its command fail?"
@@ -60,13 +65,19 @@ absl::Status WithHint(const std::vector<std::string>& paths, const absl::Status&
 
 }  // namespace
 
-absl::StatusOr<Models> ReadModels(const std::string& argument) {
-  const std::vector<std::string> arguments = SplitInputs(argument);
-  for (const std::string& path : arguments) {
-    const std::string best = absl::StrCat(path, "/best.safetensors");
-    if (!FileExists(best)) continue;
+absl::Status RefuseRunDirectory(const std::string& path) {
+  const std::string best = absl::StrCat(path, "/best.safetensors");
+  if (FileExists(best)) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": is the directory of a run, expected its model, ", best));
   }
+  if (!FileExists(absl::StrCat(path, "/member-00/best.safetensors"))) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(path, ": is the directory of a committee, expected its models, '",
+                                                 path, "/member-*/best.safetensors'"));
+}
+
+absl::StatusOr<Models> ReadModels(const std::string& argument) {
+  const std::vector<std::string> arguments = SplitInputs(argument);
+  for (const std::string& path : arguments) RETURN_IF_ERROR(RefuseRunDirectory(path));
   Models models;
   ASSIGN_OR_RETURN(models.paths, ExpandInputs(arguments));
   for (const std::string& path : models.paths) RETURN_IF_ERROR(RefuseTriples(path));

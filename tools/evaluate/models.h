@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/potential/model/potential_file.h"
@@ -26,6 +27,9 @@ struct Models {
 // argument: MODEL or MODEL,MODEL..., each a file, a directory, a glob or list:FILE; the networks of aenet for all
 // species are one model. Returns the errors of ExpandInputs, OpenPotentials and CheckCommittee.
 absl::StatusOr<Models> ReadModels(const std::string& argument);
+
+// INVALID_ARGUMENT naming the models of a directory that is that of a run or of a committee, given in place of them.
+absl::Status RefuseRunDirectory(const std::string& path);
 
 // Warns if the model says that the run which wrote it had not ended: it was stopped, or is still going.
 void WarnOfUnfinishedRun(absl::string_view path, const Metadata& metadata);

@@ -72,9 +72,9 @@ absl::StatusOr<DescriptorOptions> ChooseDescriptor(const std::vector<Block>& blo
     }
   }
   if (recorded != nullptr && given.has_value() && *given != *recorded->descriptor) {
-    return absl::InvalidArgumentError(absl::StrCat(recorded->path, ": made with the descriptor ",
-                                                   recorded->descriptor->ToJson(), ", but the flags say ",
-                                                   given->ToJson(), "; leave the descriptor's flags out"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        recorded->path, ": made with the descriptor ", recorded->descriptor->ToJson(), ", but that of the model is ",
+        given->ToJson(), ": give features of the model's descriptor, or neighbors or structures alone"));
   }
   if (recorded != nullptr) return *recorded->descriptor;
   const DescriptorOptions* const chosen = given.has_value()                        ? &*given

@@ -22,6 +22,7 @@
 #include "lib/tensorfile/tensor_reader.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
+#include "tools/evaluate/models.h"
 
 DEFINE_string(
     kge_loss, "",
@@ -96,14 +97,12 @@ int64_t NumFoldedIn(const KgeModels& models) {
 absl::StatusOr<KgeModels> ReadKgeModels(const ToolRun& run, int64_t embedding_height, const std::string& output_model,
                                         std::optional<KnowledgeGraph>* graph) {
   KgeModels result;
-  ASSIGN_OR_RETURN(result.paths, ExpandInputs(SplitInputs(run.args[0])));
+  const std::vector<std::string> arguments = SplitInputs(run.args[0]);
+  for (const std::string& path : arguments) RETURN_IF_ERROR(RefuseRunDirectory(path));
+  ASSIGN_OR_RETURN(result.paths, ExpandInputs(arguments));
   std::set<std::string> hashes;
   for (size_t i = 0; i < result.paths.size(); ++i) {
     const std::string& path = result.paths[i];
-    if (FileExists(absl::StrCat(path, "/best.safetensors"))) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ": is the directory of a run, expected its model, ", path, "/best.safetensors"));
-    }
     if (result.paths.size() > 1) {
       ASSIGN_OR_RETURN(std::string hash, Sha256HexOfFile(path));
       if (!hashes.insert(std::move(hash)).second) {

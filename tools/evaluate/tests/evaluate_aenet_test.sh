@@ -22,6 +22,10 @@ expect_line 'predict.x .* NETWORKS | Ti aenet/Ti.nn | O aenet/O.nn' err
 expect_line 'pair_coeff \* \* v00 Ti O aenet/\*\*.nn Ti O' err
 [ "$(cd aenet && echo *)" = 'O.nn O.nn.ascii Ti.nn Ti.nn.ascii' ] || fail "files: $(ls aenet)"
 
+# A model of which a network is missing is no reason to speak of the order of arguments.
+expect_error 1 'there is none of O' $evaluate aenet/Ti.nn "$tio2"
+expect_no_line 'comes first' err
+
 # A reader of the binary files that shares nothing with ours finds the same energies.
 succeeds $evaluate --output_dir=direct $model f.safetensors
 $read_aenet energies f.safetensors aenet/Ti.nn aenet/O.nn > energies 2> err || fail "read_aenet.py: $(cat err)"

@@ -149,6 +149,11 @@ succeeds $evaluate renamed.nn s.extxyz
 
 # What is no model: arguments in another order, and a command that failed before it wrote one.
 expect_error 1 's.extxyz: this is text.*the model comes first, as in evaluate MODEL DATA' $evaluate s.extxyz $model
+mkdir -p team/member-00 && cp $model team/member-00
+expect_error 1 "team: is the directory of a committee, expected its models, 'team/member-\\*/best.safetensors'" \
+  $evaluate team s.extxyz
+expect_error 1 "team: is the directory of a committee" $evaluate team t.safetensors
+expect_error 1 'run: is the directory of a run, expected its model, run/best.safetensors' $evaluate run s.extxyz
 expect_error 1 'the file is empty.*nothing came through this pipe, did its command fail' $evaluate <(false) s.extxyz
 expect_error 1 'cut off' $evaluate <(head -c 500 $model) s.extxyz
 

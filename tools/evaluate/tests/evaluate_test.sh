@@ -22,6 +22,9 @@ succeeds $evaluate run/best.safetensors n.safetensors && mv stdout neighbors.tsv
 cmp features.tsv neighbors.tsv || fail "features and neighbors differ"
 succeeds $evaluate run/best.safetensors f.safetensors n.safetensors && mv stdout both.tsv
 cmp features.tsv both.tsv || fail "features and neighbors together differ"
+$featurize --species=Ti,O --ang_cutoff=3 --output=other.safetensors "$tio2" 2> /dev/null || fail "other features"
+expect_error 1 'other.safetensors: made with the descriptor .*model' $evaluate run/best.safetensors other.safetensors \
+  n.safetensors
 $cache --cutoff=3 --output=short.safetensors "$tio2" 2> /dev/null || fail "cache-neighbors --cutoff=3"
 expect_error 1 'short.safetensors' $evaluate run/best.safetensors short.safetensors
 [ "$(head -n 1 features.tsv | paste -sd ' ' | tr '\t' ' ')" = \
