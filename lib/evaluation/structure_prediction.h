@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ struct StructurePrediction {
 
   // The number of atoms with a feature outside the training range; not set if the model does not store that range.
   std::optional<int64_t> atoms_outside;
+  // Angstrom, the smallest distance of two atoms; infinity if their neighbors were not searched for here.
+  double nearest = std::numeric_limits<double>::infinity();
 
   bool has_force_errors() const { return !reference_force.empty() && !predicted_force.empty(); }
   bool has_stress_errors() const { return reference_stress.has_value() && predicted_stress.has_value(); }

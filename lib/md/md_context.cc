@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -120,6 +121,7 @@ absl::Status MdContext::ComputeList(absl::Span<const int> species, const double*
   RETURN_IF_ERROR(OrderAtoms(species, positions, centers));
   const int64_t num_centers = static_cast<int64_t>(pairs_.offset.size()) - 1;
   pairs_.j.clear();
+  pairs_.nearest_squared = std::numeric_limits<double>::infinity();
   RETURN_IF_ERROR(CollectPairs(0, num_centers, neighbors, mask));
   const bool has_messages = predictor_.num_messages() > 0;
   if (has_messages && exchange == nullptr) RETURN_IF_ERROR(CollectSenders(neighbors, mask));
@@ -268,6 +270,7 @@ absl::Status MdContext::AppendPairs(int64_t row, absl::Span<const int> entries, 
     nearest = std::min(nearest, square);
   }
   pairs_.j.resize(to - pairs_.j.data());
+  pairs_.nearest_squared = std::min(pairs_.nearest_squared, nearest);
   if (nearest >= kSmallestDistance * kSmallestDistance) return absl::OkStatus();
   return TooNear(row);
 }
@@ -311,6 +314,8 @@ absl::Status MdContext::Predict(int64_t num_centers, const int16_t* shift, Messa
   RETURN_IF_ERROR(predictor_.PredictCenters(geometry, num_centers, forces, &prediction_,
                                             outputs.virial != nullptr ? &virial : nullptr, absl::MakeSpan(atom_virial_),
                                             exchange));
+  const double near = model_->potentials()[0].descriptor.min_cutoff();
+  if (pairs_.nearest_squared <= near * near) MarkAtomsTooNear(geometry, near, absl::MakeSpan(prediction_.outside));
   RETURN_IF_ERROR(CheckFinite());
   RETURN_IF_ERROR(PredictDeviations(geometry, outputs));
   if (outputs.member_forces != nullptr) member_forces_.resize(3 * order_.size());  // writing itself cannot fail

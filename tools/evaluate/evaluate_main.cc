@@ -19,7 +19,6 @@
 #include "lib/potential/prediction/force_predictor.h"
 #include "lib/potential/prediction/predict_inputs.h"
 #include "lib/structure/structure.h"
-#include "lib/tensorfile/tensor_reader.h"
 #include "tools/common/flags/memory_flag.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/given_flags.h"
@@ -103,9 +102,6 @@ absl::Status RunEvaluate(const ToolRun& run) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Uncertainty> uncertainty, Uncertainty::FromFlags(models));
   ASSIGN_OR_RETURN(const std::unique_ptr<Selection> selection, Selection::FromFlags(models, inputs, uncertainty.get()));
   AddHooks(uncertainty.get(), selection.get(), &hooks);
-  NearPairs near(models);
-  // Energies alone are computed from a file's features, of which featurize has said what they do not see.
-  if (FLAGS_forces || std::none_of(inputs.begin(), inputs.end(), LooksLikeTensorFile)) near.AddTo(&hooks);
   ASSIGN_OR_RETURN(const std::vector<StructurePrediction> predictions,
                    PredictionsFromFlags(models, inputs, shard, std::move(hooks)));
   if (selection != nullptr) RETURN_IF_ERROR(selection->Write(inputs, predictions));
@@ -114,7 +110,10 @@ absl::Status RunEvaluate(const ToolRun& run) {
     std::cout << ErrorsToTsv(errors);
     for (const std::string& partial : PartialErrors(errors)) PrintWarning(partial);
   }
-  for (const std::string& text : {OwnLabelsWarning(predictions), near.Warning(), ExtrapolationWarning(predictions)}) {
+  const bool repels = std::any_of(models.potentials.begin(), models.potentials.end(),
+                                  [](const Potential& p) { return !p.repulsion.empty(); });
+  const std::string near = NearPairsWarning(predictions, models.potentials[0].descriptor.min_cutoff(), repels);
+  for (const std::string& text : {OwnLabelsWarning(predictions), near, ExtrapolationWarning(predictions)}) {
     if (!text.empty()) PrintWarning(text);
   }
   std::vector<std::string> files = inputs;

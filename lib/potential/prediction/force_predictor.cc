@@ -49,10 +49,6 @@ Potential WithPrecision(const Potential& potential, DType dtype) {
   return result;
 }
 
-namespace {
-
-// Sets marks[i] for centers i with a neighbor at or below min_cutoff. The descriptor ignores such a neighbor, so that
-// features look as if it were not there, and no feature need be outside.
 void MarkAtomsTooNear(const StructureGeometry& geometry, double min_cutoff, absl::Span<uint8_t> marks) {
   const PairView& pairs = geometry.pairs;
   const double* const position = geometry.position.data();
@@ -70,14 +66,11 @@ void MarkAtomsTooNear(const StructureGeometry& geometry, double min_cutoff, absl
   }
 }
 
-}  // namespace
-
 template <typename T>
 class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
  public:
   explicit TypedImpl(absl::Span<const Potential> models)
       : num_features_(models[0].shape.num_features),
-        min_cutoff_(models[0].descriptor.min_cutoff()),
         derivatives_(MakeDescriptorDerivatives<T>(models[0].descriptor, AngularMethod::kMoments)),
         state_(derivatives_->MakeState()) {
     for (const Potential& model : models) {
@@ -230,11 +223,9 @@ class ForcePredictor::TypedImpl : public ForcePredictor::Impl {
     if (extrapolation_.empty()) return;
     prediction->outside.assign(num_centers, 0);
     for (const Extrapolation& e : extrapolation_) e.Mark(features, species, absl::MakeSpan(prediction->outside));
-    if (geometry != nullptr) MarkAtomsTooNear(*geometry, min_cutoff_, absl::MakeSpan(prediction->outside));
   }
 
   const int num_features_;
-  const double min_cutoff_;  // Angstrom
   const std::unique_ptr<const DescriptorDerivatives<T>> derivatives_;
   const std::unique_ptr<typename DescriptorDerivatives<T>::State> state_;
   std::deque<AtomNetworks<T>> networks_;  // [members]

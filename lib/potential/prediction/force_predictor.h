@@ -37,10 +37,13 @@ struct AtomicPrediction {
   std::vector<double> force_spread;  // [N] eV/Angstrom; empty if not asked for, or for one model
   // eV/Angstrom^3, symmetric, positive in tension; set with forces in 3-D periodic cells
   std::optional<Matrix3> stress;
-  // [N] 1 if a feature lies outside the training range, or a neighbor is at or below the descriptor's min_cutoff, where
-  // no feature sees it (unknown where features alone are given); empty if no model has a range
-  std::vector<uint8_t> outside;
+  std::vector<uint8_t> outside;  // [N] 1 if a feature lies outside the training range; empty if no model has a range
 };
+
+// Sets marks[i] of the first atoms, as many as there are marks, which have a neighbor at or below min_cutoff, Angstrom.
+// The descriptor ignores such a neighbor, so that features look as if it were not there, and none need be outside. It
+// looks at each pair: who searched for neighbors, and so knows the smallest distance, calls it where one is that small.
+void MarkAtomsTooNear(const StructureGeometry& geometry, double min_cutoff, absl::Span<uint8_t> marks);
 
 // OK if the models can form a committee. INVALID_ARGUMENT naming the first model whose descriptor or kind differs from
 // that of model 0. names: those of the files, for the message.

@@ -193,24 +193,27 @@ TEST(ForcePredictorTest, MarksAtomsThatAnyMemberHasNotSeen) {
 }
 
 TEST(ForcePredictorTest, MarksAtomsThatTheDescriptorDoesNotSee) {
-  Potential potential = SmallTiO2Potential(1);
-  ASSERT_EQ(potential.descriptor.min_cutoff(), 0.55);
   // Atoms 0 and 1 are near each other through the boundary of the cell; atom 2 has no neighbor.
   Structure structure;
   structure.element = {22, 8, 8};
   structure.cell = {30, 0, 0, 0, 30, 0, 0, 0, 30};
   structure.pbc = {true, true, true};
   structure.position = {0.125, 0, 0, 29.675, 0, 0, 15, 15, 15};  // 0.45 Angstrom
-  EXPECT_THAT(Predict(potential, structure, {0, 1, 1}).outside, IsEmpty());
-  // All features lie within the range, also those of an atom without neighbors.
-  const size_t features = 2 * potential.shape.num_features;
-  potential.feature_range.min.assign(features, -1e6);
-  potential.feature_range.max.assign(features, 1e6);
-  EXPECT_THAT(Predict(potential, structure, {0, 1, 1}).outside, ::testing::ElementsAre(1, 1, 0));
-  EXPECT_THAT(Predict(WithPrecision(potential, DType::kF64), structure, {0, 1, 1}).outside,
-              ::testing::ElementsAre(1, 1, 0));
+  const auto marks = [&] {
+    NeighborList list;
+    EXPECT_TRUE(NeighborSearch(3, {/*shifts=*/true, /*vectors=*/false}).Compute(structure, &list).ok());
+    StructureGeometry geometry;
+    geometry.species = structure.element;
+    geometry.position = structure.position;
+    geometry.cell = structure.cell;
+    geometry.pairs = {list.offset, list.j.data(), list.shift.data(), 0};
+    std::vector<uint8_t> found(3);
+    MarkAtomsTooNear(geometry, 0.55, absl::MakeSpan(found));
+    return found;
+  };
+  EXPECT_THAT(marks(), ::testing::ElementsAre(1, 1, 0));
   structure.position[3] = 29.475;  // 0.65 Angstrom
-  EXPECT_THAT(Predict(potential, structure, {0, 1, 1}).outside, ::testing::Each(0));
+  EXPECT_THAT(marks(), ::testing::Each(0));
 }
 
 // A model whose networks are 0: atomic energies and the repulsion are all that it predicts.
