@@ -323,6 +323,10 @@ absl::Status PotentialDomain::SetLosses() {
   ASSIGN_OR_RETURN(losses_, LossesOfRun(flags_, *checkpoint_set_, given, train_, examples_,
                                         options_.test.quantity == PotentialQuantity::kLoss));
   options_.loss = TermsOfAll(losses_);
+  // Models, such as best.safetensors and averages, do not know these, and need them.
+  if (const CheckpointLoss& last = losses_.back(); flags_.gauss_newton && given.empty() && !last.weights.empty()) {
+    PrintMessage(absl::StrCat("the errors of this run count as with --term_weights=", TermWeightsText(last)));
+  }
   return absl::OkStatus();
 }
 

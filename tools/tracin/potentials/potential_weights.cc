@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
 #include "lib/potential/data/config_weights.h"
@@ -194,6 +195,14 @@ absl::StatusOr<std::vector<CheckpointLoss>> LossesOfRun(const TracinFlags& flags
   }
   if (!checkpoint_set.are_models()) RETURN_IF_ERROR(CheckSampling(flags, checkpoint_set.checkpoints[0]));
   return losses;
+}
+
+std::string TermWeightsText(const CheckpointLoss& at) {
+  const bool force = at.loss.force_weight > 0, stress = at.loss.stress_weight > 0;
+  std::string text = absl::StrFormat("%.6g", at.weights[0]);
+  if (force) absl::StrAppendFormat(&text, ",%.6g", at.weights[1]);
+  if (stress) absl::StrAppendFormat(&text, "%s,%.6g", force ? "" : ",0", at.weights.back());
+  return text;
 }
 
 LossOptions TermsOfAll(absl::Span<const CheckpointLoss> losses) {

@@ -45,6 +45,9 @@ absl::StatusOr<std::vector<CheckpointLoss>> LossesOfRun(const TracinFlags& flags
                                                         const std::vector<double>& given, const AtomicData& train,
                                                         absl::Span<const int64_t> examples, bool tests_are_losses);
 
+// Its weights as --term_weights has them: of energy, force and stress, as far as there are terms.
+std::string TermWeightsText(const CheckpointLoss& at);
+
 // The loss that has the terms of all of them, for what must be known before the first checkpoint is reached.
 LossOptions TermsOfAll(absl::Span<const CheckpointLoss> losses);
 
