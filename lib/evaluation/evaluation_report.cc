@@ -216,9 +216,11 @@ void AddExtrapolation(absl::Span<const StructurePrediction> predictions, HtmlRep
   }
   if (!known) return;
   html->AddSection("Extrapolation");
-  html->AddParagraph(absl::StrCat(outside.size(), " of ", predictions.size(),
-                                  " structures have atoms with a feature outside the range that training has seen. "
-                                  "Their predictions are guesses."));
+  html->AddParagraph(
+      absl::StrCat(outside.size(), " of ", predictions.size(),
+                   " structures have atoms with a feature outside the range that training has seen, or with a "
+                   "neighbor that the descriptor does not see. "
+                   "Their predictions are guesses."));
   if (outside.empty()) return;
   std::stable_sort(outside.begin(), outside.end(), [](const StructurePrediction* a, const StructurePrediction* b) {
     return *a->atoms_outside * b->num_atoms > *b->atoms_outside * a->num_atoms;

@@ -220,8 +220,8 @@ std::string ExtrapolationWarning(absl::Span<const StructurePrediction> predictio
   }
   if (count == 0) return "";
   return absl::StrCat(count, " of ", predictions.size(),
-                      " structures have atoms with features outside the range of training, where predictions are "
-                      "guesses: ",
+                      " structures have atoms outside the range of training (features, or a neighbor too near), where "
+                      "predictions are guesses: ",
                       absl::StrJoin(names, ", "), count > static_cast<int64_t>(names.size()) ? ", ..." : "");
 }
 

@@ -40,7 +40,7 @@ struct StructurePrediction {
 
   // The number of atoms with a feature outside the training range; not set if the model does not store that range.
   std::optional<int64_t> atoms_outside;
-  // Angstrom, the smallest distance of two atoms; infinity if their neighbors were not searched for here.
+  // Angstrom, the smallest distance of two atoms; infinity if it was predicted from features.
   double nearest = std::numeric_limits<double>::infinity();
 
   bool has_force_errors() const { return !reference_force.empty() && !predicted_force.empty(); }

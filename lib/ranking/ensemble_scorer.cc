@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/interrupt.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/ranking/scores/score_form.h"
@@ -129,6 +130,7 @@ absl::StatusOr<KgeScorer> ScorerOfHeads(const std::vector<Member>& members, DTyp
   heads.num_relations = members[0].scorer.num_relations;
   Tensor vectors = Tensor::Zeros(dtype, {num, dim});
   for (const Member& member : members) {
+    RETURN_IF_ERROR(CheckInterrupt());
     const bool is_double = member.scorer.entities.dtype() == DType::kF64;
     ASSIGN_OR_RETURN(std::vector<double> of_heads,
                      is_double ? VectorsOfHeads<double>(member, relation) : VectorsOfHeads<float>(member, relation));

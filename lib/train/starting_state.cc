@@ -371,7 +371,8 @@ absl::Status AcceptChanges(const Task& task, const Checkpoint& now, const RunPla
   state.frame = now.frame;
   Forget(start->new_parts, task.terms().size(), &state, &start->messages);
   state.config = now.config;
-  state.data = now.data;
+  // One run has one fingerprint, by which tracin knows its checkpoints.
+  if (!same_before || validated_on_first) state.data = now.data;
   state.seed = now.seed;
   if (!now.data_sha256.empty()) state.data_sha256 = now.data_sha256;
   return absl::OkStatus();

@@ -11,8 +11,8 @@
 namespace rutile {
 
 // Returns how many structures have atoms at or below min_cutoff, Angstrom, and which has the nearest two; "" if none
-// has. has_repulsion: whether the model has a repulsion, which does not need the descriptor. Of structures whose
-// neighbors come from a file, the tool that made it has warned.
+// has. has_repulsion: whether the model has a repulsion, which does not need the descriptor. Features do not tell; of
+// these, featurize has warned.
 std::string NearPairsWarning(absl::Span<const StructurePrediction> predictions, double min_cutoff, bool has_repulsion);
 
 }  // namespace rutile

@@ -104,17 +104,20 @@ absl::StatusOr<PredictOptions> PredictOptionsFromFlags(const Models& models, abs
 void SetIsolatedApart(const Models& models, std::vector<StructurePrediction>* predictions) {
   const bool learned = std::all_of(models.potentials.begin(), models.potentials.end(),
                                    [](const Potential& p) { return LearnedIsolatedAtoms(p.metadata); });
-  const bool larger = std::any_of(predictions->begin(), predictions->end(),
-                                  [](const StructurePrediction& p) { return p.num_atoms > 1; });
   int64_t count = 0;
   for (StructurePrediction& p : *predictions) {
     // Files of older versions have the config type alone.
-    p.isolated = larger && !learned && (p.isolated || IsIsolatedAtom(p.num_atoms, p.config_type));
+    p.isolated = !learned && (p.isolated || IsIsolatedAtom(p.num_atoms, p.config_type));
     count += p.isolated;
+  }
+  if (count == static_cast<int64_t>(predictions->size())) {  // nothing else to judge the model by
+    for (StructurePrediction& p : *predictions) p.isolated = false;
+    count = 0;
   }
   if (count == 0) return;
   PrintMessage(absl::StrCat(count, count == 1 ? " structure is an isolated atom" : " structures are isolated atoms",
-                            ", which train leaves out unless --isolated_atoms=learn: the errors of all do not count ",
+                            ", and the model does not say that it learned such (train --isolated_atoms=learn): the "
+                            "errors of all do not count ",
                             count == 1 ? "it" : "them", "; the group isolated_atoms does"));
 }
 

@@ -73,7 +73,10 @@ ExtxyzLabels LabelsAsRead(const Structure& structure, const StructureReaderOptio
     labels.values.push_back({name, absl::MakeConstSpan(&*structure.energy, 1)});
   }
   if (structure.stress.has_value()) {
-    labels.values.push_back({first(reader.stress_key, recorded.stress, "stress"), *structure.stress});
+    // The name of a stress is not kept: that of the run goes with energies and forces of the run.
+    const bool of_run = (structure.energy_key.empty() || structure.energy_key == recorded.energy) &&
+                        (structure.force_key.empty() || structure.force_key == recorded.force);
+    labels.values.push_back({first(reader.stress_key, of_run ? recorded.stress : "", "stress"), *structure.stress});
   }
   if (!structure.force.empty()) {
     labels.columns.push_back({first(structure.force_key, recorded.force, "forces"), 'R', 3, structure.force});

@@ -136,10 +136,12 @@ absl::StatusOr<bool> IsTooLate(const Member& member, const TrainerOptions& optio
     is_late = all[0] == "late";
   }
   if (is_late) {
+    const bool overwrite = options.mode == RunMode::kOverwrite;
+    // An earlier committee's member must not stand among the new ones.
+    if (overwrite && WritesFiles(options)) RETURN_IF_ERROR(RemoveOtherRun(member.directory, FilesOfFlags()));
     PrintWarning(absl::StrCat("--max_time=", absl::FormatDuration(options.stop.max_time), " is over before ",
-                              member.name,
-                              ": it and the members after it are left as they are; the same command with "
-                              "--resume goes on"));
+                              member.name, ", which is not trained; the same command with --resume",
+                              overwrite ? " in place of --overwrite" : "", " goes on"));
   }
   return is_late;
 }

@@ -101,6 +101,10 @@ void SetSize(const std::vector<std::string>& inputs, KgeRecipeBasis* basis) {
     const auto entities = file->metadata.find("num_entities");
     if (entities == file->metadata.end() || !absl::SimpleAtoi(entities->second, &basis->num_entities)) return;
     basis->num_triples = train->dim(0);
+    const Tensor* const weights = file->tensors.Find("train_weights");
+    if (weights == nullptr || weights->dtype() != DType::kF64) return;
+    const absl::Span<const double> each = weights->values<double>();
+    basis->num_triples -= std::count(each.begin(), each.end(), 0.0);
     return;
   }
 }
@@ -404,7 +408,7 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
   }
   for (const Member& member : members) {
     ASSIGN_OR_RETURN(const bool is_late, IsTooLate(member, options));
-    if (is_late) break;
+    if (is_late) continue;  // and so are those after it
     RecordRun(run, settings, members.size() > 1 ? member.directory : "", &options);
     model.seed = options.seed;
     ASSIGN_OR_RETURN(const std::unique_ptr<KgeTask> task,

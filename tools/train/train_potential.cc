@@ -399,7 +399,7 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   const FlagSettings settings = EffectiveSettings(data, task_options, options);
   for (const Member& member : members) {
     ASSIGN_OR_RETURN(const bool is_late, IsTooLate(member, options));
-    if (is_late) break;
+    if (is_late) continue;  // and so are those after it
     RecordRun(run, settings, members.size() > 1 ? member.directory : "", &options);
     task_options.force_sampling.seed = options.seed;
     if (subset.has_value()) subset->Describe(options.seed, &metadata);

@@ -261,7 +261,7 @@ TEST(AtomicDataTest, NeighborsThatRecordTheirDescriptor) {
   EXPECT_EQ(data->descriptor(), Descriptor());
   AtomicDataOptions other = WithDescriptor();
   other.descriptor->chebyshev().rad_order = 1;
-  EXPECT_THAT(ErrorOf({path}, other), AllOf(HasSubstr("n_desc"), HasSubstr("leave")));
+  EXPECT_THAT(ErrorOf({path}, other), AllOf(HasSubstr("n_desc"), HasSubstr("that of the model is")));
   std::swap(other.descriptor, other.default_descriptor);  // used only if no file recorded one
   EXPECT_EQ(AtomicData::Read({path}, other)->descriptor(), Descriptor());
   EXPECT_EQ(AtomicData::Read({RawFile()}, other)->descriptor().chebyshev().rad_order, 1);

@@ -54,6 +54,8 @@ class FileSource : public PredictionSource {
       item->config_type = file.config_types[config[s]];
       if (!wants(item->config_type)) continue;
       CopyStructure(file, species(), s, &item->structure);
+      item->structure.energy_key = NameOf("energy_key", "energy");
+      item->structure.force_key = NameOf("force_key", "forces");
       Fill(s, item);
       return true;
     }
@@ -66,6 +68,13 @@ class FileSource : public PredictionSource {
   virtual void Fill(int64_t s, SourceStructure* item) const = 0;
 
  private:
+  // The name under which the file's labels were read.
+  std::string NameOf(const char* flag, const char* usual) const {
+    const Metadata& metadata = structures().file.metadata;
+    const auto found = metadata.find(flag);
+    return found == metadata.end() || found->second.empty() ? usual : found->second;
+  }
+
   int64_t next_ = 0;
 };
 

@@ -49,10 +49,14 @@ Potential WithPrecision(const Potential& potential, DType dtype) {
   return result;
 }
 
-void MarkAtomsTooNear(const StructureGeometry& geometry, double min_cutoff, absl::Span<uint8_t> marks) {
+namespace {
+
+// Calls f(atom, squared distance) for each pair of the first num_centers atoms.
+template <typename F>
+void ForEachSquare(const StructureGeometry& geometry, int64_t num_centers, const F& f) {
   const PairView& pairs = geometry.pairs;
   const double* const position = geometry.position.data();
-  for (size_t i = 0; i < marks.size(); ++i) {
+  for (int64_t i = 0; i < num_centers; ++i) {
     for (int64_t p = pairs.offset[i]; p < pairs.offset[i + 1]; ++p) {
       const int64_t j = pairs.j[p] - pairs.first_atom;
       double square = 0;
@@ -61,9 +65,24 @@ void MarkAtomsTooNear(const StructureGeometry& geometry, double min_cutoff, absl
         for (int k = 0; k < 3; ++k) d += pairs.shift[3 * p + k] * geometry.cell[3 * k + a];
         square += d * d;
       }
-      if (square <= min_cutoff * min_cutoff) marks[i] = 1;
+      f(i, square);
     }
   }
+}
+
+}  // namespace
+
+double NearestDistance(const StructureGeometry& geometry) {
+  double nearest = std::numeric_limits<double>::infinity();
+  ForEachSquare(geometry, geometry.pairs.num_atoms(),
+                [&](int64_t, double square) { nearest = std::min(nearest, square); });
+  return std::sqrt(nearest);
+}
+
+void MarkAtomsTooNear(const StructureGeometry& geometry, double min_cutoff, absl::Span<uint8_t> marks) {
+  ForEachSquare(geometry, static_cast<int64_t>(marks.size()), [&](int64_t i, double square) {
+    if (square <= min_cutoff * min_cutoff) marks[i] = 1;
+  });
 }
 
 template <typename T>

@@ -40,6 +40,9 @@ struct AtomicPrediction {
   std::vector<uint8_t> outside;  // [N] 1 if a feature lies outside the training range; empty if no model has a range
 };
 
+// Returns the smallest distance of a pair in Angstrom; infinity without pairs.
+double NearestDistance(const StructureGeometry& geometry);
+
 // Sets marks[i] of the first atoms, as many as there are marks, which have a neighbor at or below min_cutoff, Angstrom.
 // The descriptor ignores such a neighbor, so that features look as if it were not there, and none need be outside. It
 // looks at each pair: who searched for neighbors, and so knows the smallest distance, calls it where one is that small.

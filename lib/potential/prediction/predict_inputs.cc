@@ -196,7 +196,7 @@ class Pipeline {
       const ProfileScope scope(Stage::kPredict);
       if (scope.is_on()) Count(scope, structure.size(), geometry.pairs.num_pairs());
       worker->predictor.Predict(geometry, structure.pbc, options_.forces, &p);
-      if (!item.has_pairs) result->nearest = std::sqrt(worker->neighbors.nearest_squared);
+      result->nearest = item.has_pairs ? NearestDistance(geometry) : std::sqrt(worker->neighbors.nearest_squared);
       if (const double near = model_.descriptor.min_cutoff(); result->nearest <= near) {
         MarkAtomsTooNear(geometry, near, absl::MakeSpan(p.outside));
       }

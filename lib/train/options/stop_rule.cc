@@ -49,7 +49,8 @@ absl::Span<const Setting<StopOptions>> StopSettings() {
       Setting<O>(
           "max_epochs", &O::max_epochs,
           "Stop after this many passes over the training examples. A resumed run goes on counting; -1 means no limit. "
-          "Runs of many-body potentials, and of embedding models but conve, have 200 unless this or --max_steps is "
+          "Runs of many-body potentials, and of embedding models but conve, have 200 (50 with --kge_recipe=n3) unless "
+          "this or --max_steps is "
           "given, and keep what they began with.")
           .In(kLimit)
           .Once("ema_max_epochs")

@@ -26,7 +26,7 @@ model=run/best.safetensors
 succeeds $evaluate $model s.extxyz && mv stdout plain.tsv
 expect_no_line 'isolated' log
 succeeds $evaluate --output_dir=whole $model beside.extxyz && mv stdout beside.tsv
-expect_line '2 structures are isolated atoms, which train leaves out unless .*: the errors of all do not' log
+expect_line '2 structures are isolated atoms, and the model does not say .*: the errors of all do not' log
 cmp <(grep -v '^isolated_atoms' beside.tsv) plain.tsv || fail "isolated atoms count: $(cat beside.tsv)"
 expect_line "$(printf '^isolated_atoms\t\tenergy\tmeV/atom\t2\t')" beside.tsv
 expect_text 'isolated atoms' whole/report.html
@@ -52,7 +52,7 @@ curvature="$tracin --mode=curvature --term_weights=1,0.1 --train=s.extxyz --trai
 for tests in s beside; do
   succeeds $curvature --test=$tests.extxyz --output=$tests.safetensors $model
 done
-expect_line '2 of 10 structures of --test are isolated atoms, which the model did not learn' log
+expect_line '2 of 10 structures of --test are isolated atoms, and the model does not say that it learned such' log
 $diff s.safetensors beside.safetensors || fail "isolated atoms calibrate"
 succeeds $evaluate --uncertainty=s.safetensors $model s.extxyz && grep 'within it' log > plain.log
 succeeds $evaluate --uncertainty=s.safetensors $model beside.extxyz && grep 'within it' log > beside.log

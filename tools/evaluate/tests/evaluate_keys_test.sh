@@ -116,5 +116,9 @@ succeeds $featurize --species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --output=usual.
 succeeds $evaluate --forces=false $model usual.safetensors
 expect_text 'usual.safetensors: its labels were read by the usual names' log
 expect_text 'learned from labels of --energy_key=E' log
+# Labels of a file have its names, not those of the model.
+succeeds $evaluate --forces=false --select=1 --select_by=farthest --select_output=of-usual.extxyz $model \
+  usual.safetensors
+expect_line ' energy=' of-usual.extxyz
 
 finish

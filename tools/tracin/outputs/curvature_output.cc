@@ -72,9 +72,10 @@ absl::StatusOr<HeldOut> TestStructures(const AtomicData& test, const Metadata& m
   }
   const size_t left_out = all.structures.size() - larger.structures.size();
   if (left_out == 0 || larger.structures.empty() || LearnedIsolatedAtoms(model)) return all;
-  PrintMessage(absl::StrCat(left_out, " of ", all.structures.size(),
-                            " structures of --test are isolated atoms, which the model did not learn: uncertainties "
-                            "are calibrated without them"));
+  PrintMessage(absl::StrCat(
+      left_out, " of ", all.structures.size(),
+      " structures of --test are isolated atoms, and the model does not say that it learned such: uncertainties "
+      "are calibrated without them"));
   return larger;
 }
 

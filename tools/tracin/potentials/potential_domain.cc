@@ -323,10 +323,6 @@ absl::Status PotentialDomain::SetLosses() {
   ASSIGN_OR_RETURN(losses_, LossesOfRun(flags_, *checkpoint_set_, given, train_, examples_,
                                         options_.test.quantity == PotentialQuantity::kLoss));
   options_.loss = TermsOfAll(losses_);
-  // Models, such as best.safetensors and averages, do not know these, and need them.
-  if (const CheckpointLoss& last = losses_.back(); flags_.gauss_newton && given.empty() && !last.weights.empty()) {
-    PrintMessage(absl::StrCat("the errors of this run count as with --term_weights=", TermWeightsText(last)));
-  }
   return absl::OkStatus();
 }
 
@@ -412,7 +408,12 @@ absl::Status PotentialDomain::WriteCurvatureFile(absl::Span<const ProductPart> p
   std::map<std::string, std::string> metadata = provenance;
   curvature_.Describe(&metadata);
   metadata["train_sha256"] = TrainSha256(examples_);
-  return SaveCurvature(path, held_out.source, std::move(metadata), std::move(made));
+  RETURN_IF_ERROR(SaveCurvature(path, held_out.source, std::move(metadata), std::move(made)));
+  // Models, such as best.safetensors and averages, do not know these, and need them.
+  if (!checkpoint_set_->are_models()) {
+    PrintMessage(absl::StrCat("the errors of the run count as with --term_weights=", TermWeightsText(losses_[0])));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status PotentialDomain::CheckOnePoint(absl::string_view mode) const {

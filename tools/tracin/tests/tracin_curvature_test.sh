@@ -130,9 +130,9 @@ ok model.tsv $gn --term_weights=1,0.1 mse/best.safetensors
 expect_line 'a model file does not say how its run was damped: --damping=trace:0.1 is taken' log
 ok model.tsv $gn --term_weights=1,0.1 --damping=trace:1 mse/best.safetensors
 expect_no_line 'is taken' log
-# Nor what its errors count, which a checkpoint of the run says in the form of the flag.
-ok again.tsv $gn $last
-weights=$(sed -n 's/.*count as with --term_weights=\([-0-9.e]*,[-0-9.e]*\)$/\1/p' log)
+# Nor what its errors count, which --mode=curvature says of a checkpoint in the form of the flag.
+ok again.tsv --mode=curvature --train=s.extxyz --output=curvature.safetensors $last
+weights=$(sed -n 's/.*count as with --term_weights=\([-0-9.e,]*\)$/\1/p' log)
 [ -n "$weights" ] || fail "no weights: $(cat log)"
 ok model.tsv $gn --term_weights="$weights" mse/best.safetensors
 

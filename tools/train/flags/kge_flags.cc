@@ -27,13 +27,14 @@
 
 DECLARE_bool(sync_batchnorm);
 
-DEFINE_string(kge_recipe, "auto",
-              "Defaults of other flags on triples: plain, n3 or auto. plain: those that their help states. n3, for "
-              "complex, distmult, cp and simple: --kge_loss=1vsAll --group_queries --regularizer=n3 "
-              "--regularization=0.05 --input_dropout=0 --init=normal:0.001 --optimizer=adagrad --learning_rate=0.1 "
-              "--batch_size=1000 --max_epochs=50. auto is n3 from 12000 training triples and 500 entities on, unless "
-              "a flag asks for another loss, optimizer or regularizer or for dropout; a run that is resumed keeps its "
-              "own, and --init_from that of the model.");
+DEFINE_string(
+    kge_recipe, "auto",
+    "Defaults of other flags on triples: plain, n3 or auto. plain: those that their help states. n3, for "
+    "complex, distmult, cp and simple: --kge_loss=1vsAll --group_queries --regularizer=n3 "
+    "--regularization=0.05 --input_dropout=0 --init=normal:0.001 --optimizer=adagrad --learning_rate=0.1 "
+    "--batch_size=1000 --max_epochs=50. auto is n3 from 12000 training triples and 500 entities on, unless "
+    "a flag asks for another loss, optimizer or regularizer, for dropout or for a learning_rate below 0.02; a "
+    "run that is resumed keeps its own, and --init_from has plain.");
 
 DEFINE_int64(
     rank_sample, 0,

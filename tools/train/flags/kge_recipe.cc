@@ -22,6 +22,9 @@ namespace {
 
 constexpr char kRecipe[] = "kge_recipe";
 
+// A rate below this was meant for Adam: Adagrad at a hundredth of the recipe's rate hardly learns.
+constexpr double kLeastAdagradRate = 0.02;
+
 std::string Value(const char* flag) {
   std::string value;
   CHECK(gflags::GetCommandLineOption(flag, &value)) << "no flag " << flag;
@@ -58,11 +61,15 @@ std::string FlagAgainstN3() {
       if (row.derived == nullptr && !row.HasEffect(adagrad) && FlagGiven(row.name)) return Written(row.name);
     }
   }
+  double rate = 0;
+  if (FlagGiven("learning_rate") && !FlagGiven("optimizer") && absl::SimpleAtod(Value("learning_rate"), &rate) &&
+      rate < kLeastAdagradRate) {
+    return Written("learning_rate");
+  }
   if (FlagGiven("regularizer") && Value("regularizer") != kKgeRegularizerNames.Name(KgeRegularizer::kN3)) {
     return Written("regularizer");
   }
   for (const char* dropout : {"input_dropout", "entity_dropout", "relation_dropout", "candidate_dropout"}) {
-    double rate = 0;
     if (FlagGiven(dropout) && (!absl::SimpleAtod(Value(dropout), &rate) || rate != 0)) return Written(dropout);
   }
   return "";
@@ -108,14 +115,16 @@ KgeRecipeChoice ChooseBySize(const KgeRecipeBasis& basis) {
   return choice;
 }
 
+// A model that others go on from is not learned by other means without being asked: Adagrad begins with steps of its
+// whole rate, which would undo much of it.
 KgeRecipeChoice ChooseByModel(const KgeRecipeBasis& basis) {
-  const KgeOptions& model = *basis.initial;
   KgeRecipeChoice choice;
-  const bool is_n3 =
-      model.regularizer == KgeRegularizer::kN3 && model.loss == KgeLoss::kOneVsAll && model.input_dropout == 0;
-  if (!is_n3 || !HasN3Recipe(model.model) || basis.preset == Preset::kAenet || !FlagAgainstN3().empty()) return choice;
-  choice.recipe = KgeRecipe::kN3;
-  choice.message = "learns by Adagrad with N3, as the model of --init_from did (--kge_recipe=plain: by Adam)";
+  if (basis.initial->regularizer != KgeRegularizer::kN3 || FlagGiven("regularizer") || !HasN3Recipe(basis.model)) {
+    return choice;
+  }
+  choice.message =
+      "the model of --init_from was learned with N3, and this run has the plain defaults: --kge_recipe=n3 "
+      "goes on with N3 and Adagrad";
   return choice;
 }
 

@@ -30,7 +30,7 @@ inline constexpr EnumNames<KgeRecipe> kKgeRecipeNames("no recipe for triples", k
 struct KgeRecipeBasis {
   KgeModel model = KgeModel::kComplEx;
   Preset preset = Preset::kDefault;
-  int64_t num_triples = 0, num_entities = 0;  // of training
+  int64_t num_triples = 0, num_entities = 0;  // of training; triples of weight above 0
   const KgeOptions* initial = nullptr;
 };
 
@@ -45,8 +45,8 @@ struct KgeRecipeChoice {
 inline constexpr int64_t kTriplesForN3 = 12000, kEntitiesForN3 = 500;
 
 // Chooses the recipe, and makes its values the defaults of the flags that were not given: to be called before flags are
-// read into options. A run that goes on has the recipe that it began with, and one that starts from a model that of the
-// model. INVALID_ARGUMENT for another word, and for n3 where it does not go with the model, the preset or the loss.
+// read into options. A run that goes on has the recipe that it began with, and one that starts from a model kPlain.
+// INVALID_ARGUMENT for another word, and for n3 where it does not go with the model, the preset or the loss.
 absl::StatusOr<KgeRecipeChoice> SetKgeRecipeFromFlags(const KgeRecipeBasis& basis,
                                                       const std::optional<CheckpointSummary>& resumed);
 

@@ -45,9 +45,10 @@ struct FormCost {
         by_rows(BytesOfRowsInverse(rows.num_rows(), rows.size())),
         keeps_rows(!options.ek_fac && by_rows < matrix) {
     if (!options.ek_fac) return;
-    // A tile comes three times: as rows, in the order of a block, and multiplied.
-    const int64_t tile = std::min(EkFacTileRows(rows.size()), rows.num_rows()) * rows.size();
-    ek_fac = EkFac::Bytes(blocks) + 3 * 8.0 * static_cast<double>(tile);
+    // A tile ends with a structure. It comes three times: as rows, in the order of a block, and multiplied.
+    const int64_t tile = std::min(EkFacTileRows(rows.size()) - 1 + rows.most_rows(), rows.num_rows());
+    const int64_t gradients = options.coupling == LossCoupling::kNone ? 0 : 3 * kCoupledStructures;
+    ek_fac = EkFac::Bytes(blocks) + 8.0 * static_cast<double>((3 * tile + gradients) * rows.size());
   }
   double taken() const { return ek_fac > 0 ? ek_fac : keeps_rows ? by_rows : matrix; }
 
@@ -106,8 +107,8 @@ absl::Status AddMatrix(LossRows* rows, ThreadPool* pool, Sums* sums) {
 
 // Goes through the rows twice: the eigenvalues need the bases.
 absl::Status AddEkFac(LossRows* rows, const std::vector<KroneckerBlock>& blocks, std::vector<double> inverse_root,
-                      ThreadPool* pool, Sums* sums) {
-  const int64_t size = rows->size(), most = std::numeric_limits<int64_t>::max();
+                      bool is_coupled, ThreadPool* pool, Sums* sums) {
+  const int64_t size = rows->size(), most = is_coupled ? kCoupledStructures : std::numeric_limits<int64_t>::max();
   sums->ek_fac = std::make_unique<EkFac>(blocks, std::move(inverse_root));
   EkFac& ek_fac = *sums->ek_fac;
   std::vector<double> memory;
@@ -118,10 +119,9 @@ absl::Status AddEkFac(LossRows* rows, const std::vector<KroneckerBlock>& blocks,
   RETURN_IF_ERROR(rows->Make(EkFacTileRows(size), most, &sums->totals, room,
                              [&](int64_t count, const double* tile) { ek_fac.AddFactors(count, tile, pool); }));
   sums->trace = ek_fac.trace();
-  // Without a finite trace there are no bases, and the caller says so.
-  if (!std::isfinite(sums->trace) || !ek_fac.MakeBases(pool)) {
-    sums->trace = std::numeric_limits<double>::quiet_NaN();
-    return absl::OkStatus();
+  if (!std::isfinite(sums->trace)) return absl::OkStatus();  // there are no bases then, and the caller says so
+  if (!ek_fac.MakeBases(pool)) {
+    return absl::InvalidArgumentError("the factors of EK-FAC have no eigenvectors to rounding: give more --damping");
   }
   return rows->Make(EkFacTileRows(size), most, /*totals=*/nullptr, room,
                     [&](int64_t count, const double* tile) { ek_fac.AddSquares(count, tile, pool); });
@@ -152,7 +152,8 @@ absl::StatusOr<std::unique_ptr<GaussNewton>> GaussNewton::Make(const GradientFor
   if (options.ek_fac) {
     std::vector<double> inverse_root;
     for (const double each : damping) inverse_root.push_back(1 / std::sqrt(each));
-    RETURN_IF_ERROR(AddEkFac(&rows, blocks, std::move(inverse_root), pool, &sums));
+    RETURN_IF_ERROR(
+        AddEkFac(&rows, blocks, std::move(inverse_root), options.coupling != LossCoupling::kNone, pool, &sums));
   } else if (cost.keeps_rows) {
     RETURN_IF_ERROR(KeepRows(&rows, options.coupling != LossCoupling::kNone, &sums));
   } else {

@@ -34,7 +34,10 @@ LossRows::LossRows(const GradientFormulas& formulas, const AtomicData& data, con
       pool_(pool),
       columns_(columns) {
   for (const ColumnRange& range : columns) size_ += range.size();
-  for (const int64_t s : examples) num_rows_ += RowsOf(s);
+  for (const int64_t s : examples) {
+    num_rows_ += RowsOf(s);
+    most_rows_ = std::max(most_rows_, RowsOf(s));
+  }
 }
 
 int64_t LossRows::RowsOf(int64_t s) const {

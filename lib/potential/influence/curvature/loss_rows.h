@@ -34,8 +34,9 @@ class LossRows {
   LossRows(const GradientFormulas& formulas, const AtomicData& data, const std::vector<ColumnRange>& columns,
            absl::Span<const int64_t> examples, int probes, uint64_t seed, ThreadPool* pool);
 
-  int64_t size() const { return size_; }          // C
-  int64_t num_rows() const { return num_rows_; }  // of all structures
+  int64_t size() const { return size_; }            // C
+  int64_t num_rows() const { return num_rows_; }    // of all structures
+  int64_t most_rows() const { return most_rows_; }  // of a structure
 
   // Makes all rows, in the order of the examples, by tiles of whole structures of at least `tile_rows` rows but for the
   // last one, unless they have `most` structures before. room(rows): where a tile [rows, C] goes; use(rows, tile) is
@@ -60,7 +61,7 @@ class LossRows {
   const uint64_t seed_;
   ThreadPool* const pool_;
   const std::vector<ColumnRange> columns_;
-  int64_t size_ = 0, num_rows_ = 0;
+  int64_t size_ = 0, num_rows_ = 0, most_rows_ = 0;
   std::vector<std::shared_ptr<Worker>> workers_;
   std::vector<double> gradients_;
 };

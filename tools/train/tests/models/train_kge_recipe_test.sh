@@ -65,7 +65,8 @@ for setting in learning_rate=0.05 batch_size=500 regularization=0.1 group_querie
 done
 # Another optimizer, regularizer or loss, and dropout, have the plain defaults beside them, as the run says.
 i=0
-for flag in --optimizer=adam --beta1=0.8 --regularizer=f2 --kge_loss=KvsAll --input_dropout=0.1; do
+for flag in --optimizer=adam --learning_rate=0.001 --beta1=0.8 --regularizer=f2 --kge_loss=KvsAll \
+  --input_dropout=0.1; do
   i=$((i + 1))
   succeeds $train $flag --max_steps=1 --output_dir=against-$i many.safetensors
   has against-$i kge_recipe plain
@@ -90,13 +91,16 @@ expect_no_line 'learns by Adagrad' log
 succeeds $train --max_epochs=3 --resume --override=all --output_dir=many few.safetensors
 is many n3
 succeeds $train --init_from=own/best.safetensors --max_epochs=1 --output_dir=from few.safetensors
-has from kge_recipe n3
-has from regularization 0.1
-expect_line 'with N3, as the model of --init_from did' log
+is from plain
+expect_line 'the model of --init_from was learned with N3.*--kge_recipe=n3 goes on' log
+succeeds $train --kge_recipe=n3 --init_from=own/best.safetensors --max_epochs=1 --output_dir=from-n3 few.safetensors
+has from-n3 kge_recipe n3
+has from-n3 regularization 0.1
 succeeds $train --init_from=few/best.safetensors --max_epochs=1 --output_dir=from-few many.safetensors
 is from-few plain
 succeeds $train --regularization=0.1 --max_epochs=1 --output_dir=strong many.safetensors
-succeeds $train --init_from=strong/best.safetensors --max_epochs=1 --output_dir=from-strong few.safetensors
+succeeds $train --kge_recipe=n3 --init_from=strong/best.safetensors --max_epochs=1 --output_dir=from-strong \
+  few.safetensors
 has from-strong kge_recipe n3
 has from-strong regularization 0.1
 succeeds $train --max_epochs=2 --resume --output_dir=from-strong few.safetensors
