@@ -73,10 +73,11 @@ ExtxyzLabels LabelsAsRead(const Structure& structure, const StructureReaderOptio
     labels.values.push_back({name, absl::MakeConstSpan(&*structure.energy, 1)});
   }
   if (structure.stress.has_value()) {
+    static const std::string kNone;  // the labels refer to the name that is chosen
     // The name of a stress is not kept: that of the run goes with energies and forces of the run.
     const bool of_run = (structure.energy_key.empty() || structure.energy_key == recorded.energy) &&
                         (structure.force_key.empty() || structure.force_key == recorded.force);
-    labels.values.push_back({first(reader.stress_key, of_run ? recorded.stress : "", "stress"), *structure.stress});
+    labels.values.push_back({first(reader.stress_key, of_run ? recorded.stress : kNone, "stress"), *structure.stress});
   }
   if (!structure.force.empty()) {
     labels.columns.push_back({first(structure.force_key, recorded.force, "forces"), 'R', 3, structure.force});
