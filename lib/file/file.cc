@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -25,11 +24,11 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
-#include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/commit_together.h"
 #include "lib/file/directory.h"
 #include "lib/file/mapped_files.h"
+#include "lib/file/wait_for_input.h"
 #include "lib/trace/scope.h"
 
 namespace rutile {
@@ -42,9 +41,7 @@ absl::StatusOr<std::string> ReadToEnd(int fd, absl::string_view path) {
   size_t used = 0;
   while (true) {
     if (bytes.size() - used < (1 << 16)) bytes.resize(std::max<size_t>(1 << 20, 2 * bytes.size()));
-    // A read would outlast a signal, if the writer of a pipe is silent.
-    pollfd wait = {fd, POLLIN, 0};
-    while (::poll(&wait, 1, /*milliseconds=*/100) <= 0) RETURN_IF_ERROR(CheckInterrupt());
+    RETURN_IF_ERROR(WaitForInput(fd));
     const ssize_t n = ::read(fd, bytes.data() + used, bytes.size() - used);
     if (n == 0) break;
     if (n < 0) {

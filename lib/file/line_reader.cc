@@ -1,7 +1,6 @@
 #include "lib/file/line_reader.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,10 +13,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/file.h"
 #include "lib/file/file_magic.h"
+#include "lib/file/wait_for_input.h"
 
 namespace rutile {
 
@@ -43,9 +42,7 @@ class FdSource : public ByteSource {
 
   absl::StatusOr<size_t> Read(char* out, size_t size) override {
     while (true) {
-      // A read would outlast a signal, if the writer of a pipe is silent.
-      pollfd wait = {fd_, POLLIN, 0};
-      while (::poll(&wait, 1, /*milliseconds=*/100) <= 0) RETURN_IF_ERROR(CheckInterrupt());
+      RETURN_IF_ERROR(WaitForInput(fd_));
       const ssize_t n = ::read(fd_, out, size);
       if (n >= 0) return static_cast<size_t>(n);
       if (errno != EINTR) return ErrnoStatus(errno, path_);

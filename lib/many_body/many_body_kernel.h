@@ -48,7 +48,7 @@ class ManyBodyKernel final : public AtomKernel<T> {
  public:
   // pool: not owned, must outlive the kernel; null means one thread.
   explicit ManyBodyKernel(const NetworkShape& shape, ThreadPool* pool = nullptr);
-  // The same of a layer of a model: parameters and gradients of all calls are those of the model.
+  // A layer of a model makes its kernel by this: parameters and gradients of all calls are those of the whole model.
   ManyBodyKernel(const NetworkShape& shape, const SpeciesPlaces& model, ThreadPool* pool);
 
   // AtomKernel. Forward and ForwardWithInputGradients store (L + 1)^2 numbers for each channel of each atom.

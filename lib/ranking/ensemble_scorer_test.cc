@@ -104,7 +104,8 @@ TEST(EnsembleScorerTest, AModelThatSaysNothingAddsNothing) {
   EXPECT_EQ(Scores(*with, 1, 0), Scores(*without, 1, 0));
 }
 
-// Of models without inverses: each model's own scores of (h, relation, tail), standardized over all heads h.
+// Models without inverses are ranked by plain loops: each model's own scores of (h, relation, tail), standardized over
+// all heads h.
 TEST(EnsembleScorerTest, HeadsWithoutInversesByEachModelsOwnScores) {
   KnowledgeGraph graph = TestGraph(kNum, kRelations, /*inverses=*/false);
   TestModel<double> a = Model<double>(3, 1, 1), b = Model<double>(5, 100, 2);

@@ -46,7 +46,7 @@ absl::StatusOr<std::vector<ConfigChange>> ConfigChanges(absl::string_view then, 
 // Whether a resumed run may have the option otherwise without being told twice, as its row says: learning_rate,
 // min_learning_rate. (Limits, logs, files, threads and how a step is computed are not part of it.)
 bool MayChange(absl::string_view option);
-// The same of a change: rates of groups of parameters may change, too.
+// Whether a resumed run may have this change without being told twice: also if groups differ in their rates alone.
 bool MayChange(const ConfigChange& change);
 
 // Tells all that may not change and is not among `overrides`, for a message; "" if there is nothing.
@@ -76,12 +76,13 @@ ResetOnResume PartsToReset(absl::Span<const ConfigChange> changes);
 // An option of a text from ResumeConfigJson that is a number. FAILED_PRECONDITION where there is none.
 absl::StatusOr<double> NumberOfConfig(absl::string_view config, const std::string& option);
 
-// Of each group of parameters of a text from ResumeConfigJson: its glob, and its options that are numbers.
+// A group of parameters as ResumeConfigJson records it: its glob, and its options that are numbers.
 struct GroupOfConfig {
   std::string glob;
   std::map<std::string, double> numbers;
 };
-// Empty if the run had no groups. FAILED_PRECONDITION where the text does not say what they are.
+// Returns the groups of a text from ResumeConfigJson; none if the run had none. FAILED_PRECONDITION where the text does
+// not say what they are.
 absl::StatusOr<std::vector<GroupOfConfig>> GroupsOfConfig(absl::string_view config);
 
 // The text of flags.txt. `text` begins with a comment that says that it makes the run again, which a run that went on

@@ -30,7 +30,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kOpenPotential[] = "auto";
 
-// Of these a member of a committee has its own.
+// True for flags that each member of a committee has its own values of.
 bool IsOfCommittee(const std::string& flag) { return flag == "committee" || flag == "seed" || flag == "output_dir"; }
 
 bool IsAboutTheDirectory(const std::string& flag) {
