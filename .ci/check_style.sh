@@ -13,7 +13,7 @@ readonly BRITISH=.ci/british_spelling.txt
 git rev-parse --is-inside-work-tree > /dev/null || exit 2
 command -v clang-format-14 > /dev/null || { echo 'check_style.sh: clang-format-14 is missing: apt-get install clang-format-14' >&2; exit 2; }
 
-violations=$(mktemp) && trap 'rm -f "$violations" "$violations.deps"' EXIT
+violations=$(mktemp) && trap 'rm -f "$violations" "$violations.deps" "$violations.includes"' EXIT
 
 # Tracked files that match any of the patterns (git's, where * also matches /) and are still there.
 files() {
@@ -116,6 +116,11 @@ done >> "$violations"
 # Dependencies of BUILD files say what the sources include.
 if [ -f tools/dev/build_deps.py ] && ! python3 tools/dev/build_deps.py > "$violations.deps" 2>&1; then
   cat "$violations.deps" >> "$violations"
+fi
+
+# Sources include what they use of the headers that come precompiled.
+if [ -f tools/dev/check_includes.py ] && ! python3 tools/dev/check_includes.py > "$violations.includes" 2>&1; then
+  cat "$violations.includes" >> "$violations"
 fi
 
 # clang-format says "file:line:column: error: code should be clang-formatted".

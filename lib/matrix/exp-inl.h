@@ -13,6 +13,8 @@
 #define RUTILE_LIB_MATRIX_EXP_INL_H_
 #endif
 
+#include <cstdint>
+
 #include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,4 +1,4 @@
-// Which optimizer, and its numbers.
+// The settings of all optimizers (--optimizer and the flags that go with it): names, ranges and defaults.
 
 #ifndef RUTILE_LIB_OPTIMIZER_OPTIMIZER_OPTIONS_H_
 #define RUTILE_LIB_OPTIMIZER_OPTIMIZER_OPTIONS_H_

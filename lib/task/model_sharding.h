@@ -22,10 +22,10 @@ class ModelSharding {
   // through `exchange`. It reads only parameters that this process owns or that are replicated (owned by no process).
   // Sums are complete in each process. Gradients are complete where this process owns the parameters, one process's
   // addend of a sum over all processes where they are replicated, and unspecified elsewhere. Nobody observes them.
-  // Returns what each process owns, by rank, ascending. `exchange` must live until MakeWhole.
+  // Returns what each process owns, by rank, ascending. `exchange` must live until UnshardModel.
   virtual std::vector<std::vector<GradientRange>> ShardModel(Exchange* exchange) = 0;
   // Ends ShardModel: this process computes the whole model again.
-  virtual void MakeWhole() = 0;
+  virtual void UnshardModel() = 0;
 
   // True if processes wait for each other while they compute gradients of training batches, so that a process whose
   // share of a batch is empty must do so too, with a batch of no examples.

@@ -4,8 +4,8 @@
     tools/dev/compile_commands.py [TARGETS]     # default //...; again when BUILD files have changed
 
 It asks Bazel which commands it would run and builds nothing: seconds. The file goes to the root of the checkout, where
-editors look for it, and git ignores it. Flags that only gcc knows are left out, and so are googletest's precompiled
-headers, which only a build makes.
+editors look for it, and git ignores it. Flags that only gcc knows are left out, and so are precompiled headers,
+which only a build makes.
 """
 
 import json
@@ -58,7 +58,7 @@ def compile_commands(actions, workspace, output_base):
     for action in actions:
         arguments = action['arguments']
         source = arguments[arguments.index('-c') + 1]
-        # A file that is compiled as a header is googletest's precompiled one.
+        # A file that is compiled as a header is a precompiled one.
         if source.startswith(('external/', 'bazel-out/')) or 'c++-header' in arguments or source in commands:
             continue
         commands[source] = {

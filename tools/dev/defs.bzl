@@ -1,11 +1,12 @@
 """Rules of this repository: many tests, or many benchmarks, that share a list of dependencies; tests that are scripts."""
 
+load("//third_party/precompiled:precompiled.bzl", "with_precompiled")
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 
 # Sources that belong to targets of their own, by their names.
 _OF_OTHER_TARGETS = ["**/*_test.cc", "**/*_testing.cc", "**/*_testing.h", "**/*_fuzz.cc", "**/*_main.cc", "**/*_benchmark.cc"]
 
-def package_library(name, hdrs = [], exclude = [], **kwargs):
+def package_library(name, hdrs = [], exclude = [], deps = [], copts = [], **kwargs):
     """The library of a package: hdrs are its interface, and all other sources in the folder and in its rooms are srcs.
 
     Left out are tests, *_testing, *_fuzz.cc, *_main.cc and *_benchmark.cc. A folder with a BUILD file is another package.
@@ -14,12 +15,17 @@ def package_library(name, hdrs = [], exclude = [], **kwargs):
       name: of the library.
       hdrs: what other packages may include.
       exclude: sources that belong to other targets; * matches within a name, **/ any folders.
+      deps: as of cc_library.
+      copts: as of cc_library.
       **kwargs: as of cc_library.
     """
+    more_deps, more_copts = with_precompiled("for_library")
     cc_library(
         name = name,
         srcs = native.glob(["**/*.cc", "**/*.h"], exclude = hdrs + exclude + _OF_OTHER_TARGETS),
         hdrs = hdrs,
+        copts = copts + more_copts,
+        deps = deps + more_deps,
         **kwargs
     )
 

@@ -9,6 +9,7 @@
 #ifndef RUTILE_LIB_GRAPH_TEXT_EDGE_MAP_H_
 #define RUTILE_LIB_GRAPH_TEXT_EDGE_MAP_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -29,7 +29,7 @@ struct KgeBatch {
 
   int64_t size() const { return static_cast<int64_t>(head.size()); }
   bool IsFalse(int64_t query) const { return !is_false.empty() && is_false[query] != 0; }
-  // Of the true tail with this index of `positive`.
+  // Returns how much the true tail with index k of `positive` counts: 1 without weights.
   double TailWeight(int64_t k) const { return positive_weight.empty() ? 1 : positive_weight[k]; }
 };
 

@@ -104,7 +104,7 @@ class KgeTask : public Task,
   // Shards rows of embeddings, channels and columns of fc (kge_shard.h). CHECK-fails if CanShard is false, and after
   // SynchronizeNorms: processes that see whole batches have nothing to synchronize.
   std::vector<std::vector<GradientRange>> ShardModel(Exchange* exchange) override;
-  void MakeWhole() override { kernel_.SetShard(nullptr); }
+  void UnshardModel() override { kernel_.SetShard(nullptr); }
 
   // Learns from some of the training triples alone (KgeExamples::LearnFrom, which says what is returned). The loss of a
   // validation query still takes the tails of all training triples for true.

@@ -12,6 +12,8 @@
 #define RUTILE_LIB_NETWORK_KERNELS_TANH_INL_H_
 #endif
 
+#include <cstdint>
+
 #include "lib/machine/simd.h"
 
 HWY_BEFORE_NAMESPACE();

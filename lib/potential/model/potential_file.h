@@ -45,14 +45,14 @@ struct Potential {
   RepulsionRadii repulsion;             // of pairs, which is added; empty for none
   Tensor parameters;                    // flat [shape.num_parameters()], F32 or F64, in the order of NetworkShape
   Metadata metadata;                    // from the file: provenance, epoch, validation loss
-  // Not null if this is a MACE model of mace-torch (mace_potential.h). Then the descriptor says which species and which
-  // neighbors it has, atomic_energies are its own, shape has its channels and messages, and all else is empty.
+  // The model, if it is one of mace-torch (mace_potential.h), else null. With a model the descriptor says which species
+  // and neighbors it has, atomic_energies are its own, shape has its channels and messages, and all else is empty.
   std::shared_ptr<const MaceModel> mace;
 };
 
-// Of potential/1, which programs that know no repulsion read, too. A potential with a repulsion has the same tensors
-// and two more, and is of kind potential/2, so that such programs refuse it. One with vector messages is of kind
-// potential/3, whether it has a repulsion or not.
+// Returns the tensors of a file of kind potential/1, which programs that know no repulsion read, too. A potential with
+// a repulsion has the same tensors and two more, and is of kind potential/2, so that such programs refuse it. One with
+// vector messages is of kind potential/3, whether it has a repulsion or not.
 const Schema& PotentialSchema();
 
 // Sets what the descriptor decides about the shape: species and features, and with moments how many there are.

@@ -1,6 +1,7 @@
 #include "lib/train/step/batch_epoch.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>

@@ -48,7 +48,7 @@ ModelShards::ModelShards(Task* task, Agreement* agreement, const std::vector<std
       replicated_(Unowned(owned, task->num_parameters())),
       updated_(Merged(owned_, replicated_)) {}
 
-ModelShards::~ModelShards() { task_->sharding()->MakeWhole(); }
+ModelShards::~ModelShards() { task_->sharding()->UnshardModel(); }
 
 absl::StatusOr<std::unique_ptr<ModelShards>> ModelShards::Create(Task* task, Agreement* agreement) {
   CHECK(!agreement->alone());

@@ -40,7 +40,7 @@ class SharedToy : public ToyTask, public ModelSharding {
     divided_ = true;
     return {{{0, 2}, {7, 8}}, {{3, 6}}, {}};
   }
-  void MakeWhole() override { divided_ = false; }
+  void UnshardModel() override { divided_ = false; }
   bool SynchronizesBatches() const override { return synchronizes; }
   bool divided() const { return divided_; }
 

@@ -1,5 +1,7 @@
 """The part of rules_cc that we use, as Bazel 4.2.3 has it built in (Debian's own rules_cc needs a newer Bazel)."""
 
+load("@rutile//third_party/precompiled:precompiled.bzl", "with_precompiled")
+
 cc_binary = native.cc_binary
 cc_import = native.cc_import
 cc_library = native.cc_library
@@ -20,12 +22,7 @@ def cc_test(name, copts = [], deps = [], **kwargs):
       **kwargs: as of native.cc_test.
     """
     if type(deps) == "list" and [dep for dep in deps if dep.startswith("@googletest//")]:
-        deps = deps + select({
-            "//lib/testing:clang": [],
-            "//conditions:default": ["//lib/testing:precompiled"],
-        })
-        copts = copts + select({
-            "//lib/testing:clang": [],
-            "//conditions:default": ["-include", "$(GENDIR)/lib/testing/precompiled.h"],
-        })
+        more_deps, more_copts = with_precompiled("for_test")
+        deps = deps + more_deps
+        copts = copts + more_copts
     native.cc_test(name = name, copts = copts, deps = deps, **kwargs)

@@ -1,6 +1,7 @@
 #include "lib/graph/text/formats/json_line.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <utility>
 
