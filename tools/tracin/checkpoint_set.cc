@@ -22,7 +22,7 @@
 #include "lib/train/files/run_directory.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
-#include "tools/tracin/unrolled/unrolled_run.h"
+#include "tools/tracin/unrolled_run.h"
 
 namespace rutile {
 namespace {

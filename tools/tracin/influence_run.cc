@@ -24,7 +24,7 @@
 #include "tools/tracin/outputs/influence_tables.h"
 #include "tools/tracin/parameter_flags.h"
 #include "tools/tracin/shard_processes.h"
-#include "tools/tracin/unrolled/unrolled_run.h"
+#include "tools/tracin/unrolled_run.h"
 #include "tools/tracin/verify.h"
 
 namespace rutile {

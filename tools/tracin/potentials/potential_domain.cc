@@ -46,7 +46,7 @@
 #include "tools/tracin/potentials/potential_inputs.h"
 #include "tools/tracin/potentials/potential_weights.h"
 #include "tools/tracin/projection_flags.h"
-#include "tools/tracin/unrolled/unrolled_run.h"
+#include "tools/tracin/unrolled_run.h"
 
 DEFINE_string(train_frames, "auto",
               "Structures: file with the numbers of the structures of --train that were trained on, or all. auto: "

@@ -1,4 +1,4 @@
-#include "tools/tracin/unrolled/step_settings.h"
+#include "tools/tracin/step_settings.h"
 
 #include <cmath>
 #include <map>

@@ -1,7 +1,7 @@
 // The run of potentials that --unrolled goes back through: its steps, batches and states, from its checkpoints.
 
-#ifndef RUTILE_TOOLS_TRACIN_UNROLLED_UNROLLED_RUN_H_
-#define RUTILE_TOOLS_TRACIN_UNROLLED_UNROLLED_RUN_H_
+#ifndef RUTILE_TOOLS_TRACIN_UNROLLED_RUN_H_
+#define RUTILE_TOOLS_TRACIN_UNROLLED_RUN_H_
 
 #include <cstdint>
 #include <string>
@@ -37,4 +37,4 @@ std::string UnrolledSteps(absl::Span<const CheckpointSummary> checkpoints);
 
 }  // namespace rutile
 
-#endif  // RUTILE_TOOLS_TRACIN_UNROLLED_UNROLLED_RUN_H_
+#endif  // RUTILE_TOOLS_TRACIN_UNROLLED_RUN_H_

@@ -1,7 +1,7 @@
 // The settings of a run of potentials that decide its steps, as its checkpoints record them.
 
-#ifndef RUTILE_TOOLS_TRACIN_UNROLLED_STEP_SETTINGS_H_
-#define RUTILE_TOOLS_TRACIN_UNROLLED_STEP_SETTINGS_H_
+#ifndef RUTILE_TOOLS_TRACIN_STEP_SETTINGS_H_
+#define RUTILE_TOOLS_TRACIN_STEP_SETTINGS_H_
 
 #include <cstdint>
 #include <optional>
@@ -37,4 +37,4 @@ UnrolledUpdate UpdateOfStep(const StepSettings& settings, double rate, int64_t c
 
 }  // namespace rutile
 
-#endif  // RUTILE_TOOLS_TRACIN_UNROLLED_STEP_SETTINGS_H_
+#endif  // RUTILE_TOOLS_TRACIN_STEP_SETTINGS_H_

@@ -1,4 +1,4 @@
-#include "tools/tracin/unrolled/unrolled_run.h"
+#include "tools/tracin/unrolled_run.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@
 #include "lib/optimizer/averages/ema.h"
 #include "lib/optimizer/schedule/schedule.h"
 #include "lib/train/files/checkpoint.h"
-#include "tools/tracin/unrolled/step_settings.h"
+#include "tools/tracin/step_settings.h"
 
 namespace rutile {
 namespace {
