@@ -18,9 +18,9 @@
 #include "lib/testing/toy_task.h"
 #include "lib/train/files/checkpoint.h"
 #include "lib/train/files/run_directory.h"
-#include "lib/train/options/split.h"
 #include "lib/train/options/trainer_options.h"
 #include "lib/train/run_plan.h"
+#include "lib/train/tests/resumed_run_testing.h"
 
 namespace rutile {
 namespace {
@@ -30,17 +30,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class StartingStateTest : public ::testing::Test {
+class StartingStateTest : public ResumedRunTest {
  protected:
-  StartingStateTest() {
-    EXPECT_TRUE(directory_.Open(RunMode::kOverwrite).ok());
-    EXPECT_TRUE(directory_.RemoveRun().ok());
-    options_.seed = 4;
-  }
+  StartingStateTest() : ResumedRunTest({{0, 1, 2}, {3}, {}}) { options_.seed = 4; }
 
-  absl::Status Save(const Checkpoint& state) {
-    return SaveCheckpoint(directory_.checkpoint(), state, task_.parameter_slices(), {});
-  }
   // Writes the two checkpoints that a run leaves at steps 10 and 20.
   void SaveTwo() {
     for (const int64_t step : {10, 20}) {
@@ -73,11 +66,6 @@ class StartingStateTest : public ::testing::Test {
   absl::StatusOr<StartingState> Resume(int64_t num_batches = 2) {
     return ResumedState(task_, Plan(num_batches), directory_);
   }
-
-  ToyTask task_{ToyTaskOptions()};
-  Split split_{{0, 1, 2}, {3}, {}};
-  TrainerOptions options_;
-  RunDirectory directory_{::testing::TempDir() + "/" + ::testing::UnitTest::GetInstance()->current_test_info()->name()};
 };
 
 TEST_F(StartingStateTest, NewRunsStartAtTheSeedsParameters) {

@@ -5,14 +5,11 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/testing/error_names.h"
-#include "lib/testing/toy_task.h"
 #include "lib/train/files/checkpoint.h"
-#include "lib/train/files/run_directory.h"
-#include "lib/train/options/split.h"
-#include "lib/train/options/trainer_options.h"
 #include "lib/train/resume_config.h"
 #include "lib/train/run_plan.h"
 #include "lib/train/starting_state.h"
+#include "lib/train/tests/resumed_run_testing.h"
 
 namespace rutile {
 namespace {
@@ -22,21 +19,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class LimitedValidationTest : public ::testing::Test {
+class LimitedValidationTest : public ResumedRunTest {
  protected:
-  LimitedValidationTest() {
-    EXPECT_TRUE(directory_.Open(RunMode::kOverwrite).ok());
-    EXPECT_TRUE(directory_.RemoveRun().ok());
-  }
-
-  absl::Status Save(const Checkpoint& state) {
-    return SaveCheckpoint(directory_.checkpoint(), state, task_.parameter_slices(), {});
-  }
-
-  ToyTask task_{ToyTaskOptions()};
-  Split split_{{0, 1, 2}, {3, 4, 5, 6, 7, 8}, {}};
-  TrainerOptions options_;
-  RunDirectory directory_{::testing::TempDir() + "/" + ::testing::UnitTest::GetInstance()->current_test_info()->name()};
+  LimitedValidationTest() : ResumedRunTest({{0, 1, 2}, {3, 4, 5, 6, 7, 8}, {}}) {}
 };
 
 // Values on a sample are not compared with those on the whole set, or on a sample of another size. The sets stay.
