@@ -5,7 +5,9 @@
 
 #include <cstdint>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/tensorfile/tensor_file.h"
 
@@ -18,8 +20,12 @@ inline constexpr char kLearnsIsolatedAtoms[] = "learn";
 // True if the model learned isolated atoms, so that its errors count them.
 bool LearnedIsolatedAtoms(const Metadata& model);
 
-// True for a structure of one atom that is isolated by its config type, or has no neighbor within the cutoff of the
-// data's descriptor.
+// True for a structure of one atom that is isolated by its config type, or has no neighbor. num_pairs returns the
+// number of its pairs within the descriptor's cutoff, and is called only if they decide; its error is returned.
+absl::StatusOr<bool> IsIsolated(int64_t num_atoms, absl::string_view config_type,
+                                absl::FunctionRef<absl::StatusOr<int64_t>()> num_pairs);
+
+// IsIsolated of structure s, within the cutoff of the data's descriptor.
 absl::StatusOr<bool> IsIsolated(const AtomicData& data, int64_t s);
 
 }  // namespace rutile

@@ -19,11 +19,11 @@
 #include "lib/machine/read_ahead.h"
 #include "lib/neighbor/neighbor_list.h"
 #include "lib/network/network_cost.h"
+#include "lib/potential/data/isolated_atoms.h"
 #include "lib/potential/data/prediction_source.h"
 #include "lib/potential/data/same_structures.h"
 #include "lib/potential/prediction/force_predictor.h"
 #include "lib/structure/element.h"
-#include "lib/structure/label_filter.h"
 #include "lib/structure/species_map.h"
 #include "lib/trace/scope.h"
 
@@ -188,9 +188,7 @@ class Pipeline {
       } else {
         const ProfileScope scope(Stage::kSearch);
         scope.Add(Counter::kAtoms, structure.size());
-        if (absl::Status status = worker->search.Compute(structure, &worker->neighbors); !status.ok()) {
-          return absl::Status(status.code(), absl::StrCat(structure.name, ": ", status.message()));
-        }
+        RETURN_IF_ERROR(FindNeighbors(structure, worker));
         geometry.pairs = {worker->neighbors.offset, worker->neighbors.j.data(), worker->neighbors.shift.data(), 0};
       }
       const ProfileScope scope(Stage::kPredict);
@@ -204,7 +202,12 @@ class Pipeline {
     result->name = structure.name;
     result->config_type = item.config_type;
     result->composition = Composition(worker->species);
-    result->isolated = IsIsolated(item, geometry.pairs, worker);
+    const auto num_pairs = [&]() -> absl::StatusOr<int64_t> {
+      if (!geometry.pairs.offset.empty()) return geometry.pairs.num_pairs();
+      RETURN_IF_ERROR(FindNeighbors(structure, worker));  // it was predicted from features
+      return static_cast<int64_t>(worker->neighbors.j.size());
+    };
+    ASSIGN_OR_RETURN(result->isolated, IsIsolated(structure.size(), item.config_type, num_pairs));
     result->num_atoms = structure.size();
     result->reference_energy = structure.energy.value_or(std::numeric_limits<double>::quiet_NaN());
     result->predicted_energy = p.energy;
@@ -222,13 +225,10 @@ class Pipeline {
     return options_.on_geometry ? options_.on_geometry(thread, number, geometry, result) : absl::OkStatus();
   }
 
-  // pairs: of the structure, or empty if it was predicted from features.
-  bool IsIsolated(const SourceStructure& item, const PairView& pairs, Worker* worker) const {
-    const Structure& structure = item.structure;
-    if (structure.size() != 1) return false;
-    if (IsIsolatedAtom(1, item.config_type)) return true;
-    if (!pairs.offset.empty()) return pairs.num_pairs() == 0;
-    return worker->search.Compute(structure, &worker->neighbors).ok() && worker->neighbors.j.empty();
+  // Finds the structure's neighbors; an error names it.
+  static absl::Status FindNeighbors(const Structure& structure, Worker* worker) {
+    const absl::Status status = worker->search.Compute(structure, &worker->neighbors);
+    return status.ok() ? status : absl::Status(status.code(), absl::StrCat(structure.name, ": ", status.message()));
   }
 
   void Count(const ProfileScope& scope, int64_t atoms, int64_t pairs) const {
