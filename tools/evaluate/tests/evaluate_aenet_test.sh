@@ -3,7 +3,7 @@
 set -uo pipefail
 evaluate=$PWD/tools/evaluate/evaluate
 featurize=$PWD/tools/featurize/featurize
-train="$PWD/tools/train/train --preset=aenet"
+train="$PWD/tools/train/train --preset=aenet --check_gradient=false"
 tracin=$PWD/tools/tracin/tracin
 read_aenet="python3 $PWD/tools/evaluate/tests/read_aenet.py"
 tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz

@@ -2,14 +2,14 @@
 # Probabilities that --calibrate gives a model of embeddings: fitted, kept in the model, used, shifted and reported.
 set -uo pipefail
 featurize=$PWD/tools/featurize/featurize
-train=$PWD/tools/train/train
+train="$PWD/tools/train/train --check_gradient=false"
 evaluate=$PWD/tools/evaluate/evaluate
 elements=$PWD/data/elements
 . tools/common/tool_test.sh
 cd "$TEST_TMPDIR" || exit 1
 
 succeeds "$featurize" --output=t.safetensors "$elements"/{train,valid,test}.txt
-succeeds "$train" --kge_model=complex --embedding_dim=20 --max_epochs=30 --plot=false --output_dir=run t.safetensors
+succeeds $train --kge_model=complex --embedding_dim=20 --max_epochs=30 --plot=false --output_dir=run t.safetensors
 
 # Fitted on the validation triples, probabilities tell more than the base rate does, of the test triples, too.
 for method in platt isotonic; do
@@ -103,7 +103,7 @@ expect_no_line 'Brier' log
 # Types of entities are beside probabilities in one file.
 cut -f 1 "$elements/train.txt" | sort -u | awk -v OFS='\t' '{ print $1, NR % 2 ? "odd" : "even" }' > types.txt
 succeeds "$featurize" --entity_types=types.txt --output=typed.safetensors "$elements"/{train,valid,test}.txt
-succeeds "$train" --kge_model=distmult --embedding_dim=4 --max_epochs=1 --plot=false --output_dir=typed \
+succeeds $train --kge_model=distmult --embedding_dim=4 --max_epochs=1 --plot=false --output_dir=typed \
   typed.safetensors
 succeeds "$evaluate" --calibrate=platt --output_model=typed-model.safetensors typed/best.safetensors typed.safetensors
 succeeds "$evaluate" typed-model.safetensors typed.safetensors
@@ -124,7 +124,7 @@ refuses 'base_rate.*without --probabilities' "$evaluate" --queries=questions.txt
   t.safetensors
 
 # A run that starts from such a model learns, so that the probabilities are no longer its own.
-succeeds "$train" --kge_model=complex --embedding_dim=20 --max_epochs=1 --plot=false --init_from=platt.safetensors \
+succeeds $train --kge_model=complex --embedding_dim=20 --max_epochs=1 --plot=false --init_from=platt.safetensors \
   --output_dir=next t.safetensors
 refuses 'base_rate.*model has no probabilities' "$evaluate" --base_rate=0.2 next/best.safetensors t.safetensors
 finish

@@ -3,7 +3,7 @@
 # evaluate, and lists that are given to a filtered run are, too. Lists find their structures in other files by content.
 set -uo pipefail
 evaluate=$PWD/tools/evaluate/evaluate
-train=$PWD/tools/train/train
+train="$PWD/tools/train/train --check_gradient=false"
 featurize=$PWD/tools/featurize/featurize
 tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
 . tools/common/tool_test.sh

@@ -2,14 +2,14 @@
 # The report of a knowledge-graph model: its numbers are those of the tables, and its pictures show training and ranks.
 set -uo pipefail
 featurize=$PWD/tools/featurize/featurize
-train=$PWD/tools/train/train
+train="$PWD/tools/train/train --check_gradient=false"
 evaluate=$PWD/tools/evaluate/evaluate
 elements=$PWD/data/elements
 . tools/common/tool_test.sh
 cd "$TEST_TMPDIR" || exit 1
 
 succeeds "$featurize" --output=t.safetensors "$elements"/{train,valid,test}.txt
-succeeds "$train" --kge_model=complex --embedding_dim=20 --max_epochs=6 --plot=true --log_interval=0.001s \
+succeeds $train --kge_model=complex --embedding_dim=20 --max_epochs=6 --plot=true --log_interval=0.001s \
   --output_dir=run t.safetensors
 # Lines of a log name the metric that chooses the model.
 expect_line 'best val_mrr so far$' log
@@ -97,7 +97,7 @@ expect_no_line 'do not count' out/report.html
 awk '{ print $0 "\t" (NR % 3 == 0 ? 0 : 1) }' "$elements/train.txt" > train-w.tsv
 for split in valid test; do sed 's/$/\t1/' "$elements/$split.txt" > $split-w.tsv; done
 succeeds "$featurize" --output=w.safetensors --weight_column=4 --train=train-w.tsv --valid=valid-w.tsv --test=test-w.tsv
-succeeds "$train" --kge_model=complex --embedding_dim=20 --max_epochs=1 --plot=false --output_dir=run-w w.safetensors
+succeeds $train --kge_model=complex --embedding_dim=20 --max_epochs=1 --plot=false --output_dir=run-w w.safetensors
 succeeds "$evaluate" --output_dir=out-w run-w/best.safetensors w.safetensors
 awk -F'\t' '$4 > 0' train-w.tsv > counted.tsv
 by_frequency counted.tsv out-w/ranks.tsv > expected
@@ -113,14 +113,14 @@ grep -q "^<tr><td class=\"text\">${relation% *}</td><td>${relation#* }</td>" out
 succeeds "$evaluate" --train_log=run/log.tsv --output_dir=tsv run/best.safetensors t.safetensors
 cmp tsv/metrics_by_frequency.tsv out/metrics_by_frequency.tsv || fail "the log changes ranks"
 if $has_gnuplot; then cmp tsv/learning_curve.svg out/learning_curve.svg || fail "the two logs differ"; fi
-succeeds "$train" --kge_model=complex --embedding_dim=20 --max_epochs=6 --seed=2 --plot=false --output_dir=other \
+succeeds $train --kge_model=complex --embedding_dim=20 --max_epochs=6 --seed=2 --plot=false --output_dir=other \
   t.safetensors
 succeeds "$evaluate" --train_log=other/log.jsonl --output_dir=out run/best.safetensors t.safetensors
 expect_line 'warning: --train_log=other/log.jsonl: .*is it the log of another run' log
 expect_text 'is it the log of another run' out/report.html
 expect_no_line 'The model is of epoch' out/report.html
 # Where a loss chose the model, its MRR is shown all the same.
-succeeds "$train" --kge_model=complex --embedding_dim=20 --max_epochs=3 --monitor=val_loss --plot=false \
+succeeds $train --kge_model=complex --embedding_dim=20 --max_epochs=3 --monitor=val_loss --plot=false \
   --output_dir=by_loss t.safetensors
 succeeds "$evaluate" --train_log=by_loss/log.jsonl --output_dir=out by_loss/best.safetensors t.safetensors
 expect_line 'The model is of epoch [1-3] of the 3 in the log: Validation MRR 0' out/report.html
@@ -130,10 +130,10 @@ succeeds "$evaluate" --train_log=short.tsv --output_dir=out run/best.safetensors
 expect_line 'warning: --train_log=short.tsv: has no row of epoch [0-9]*, step [0-9]*, of which run/best.safetensors' log
 
 # The last model of a run that stopped within an epoch has no row in the log, which is no sign of another run.
-succeeds "$train" --kge_model=complex --embedding_dim=20 --max_epochs=6 --plot=false --output_dir=whole t.safetensors
+succeeds $train --kge_model=complex --embedding_dim=20 --max_epochs=6 --plot=false --output_dir=whole t.safetensors
 steps=$(awk -F'\t' '$1 == 1 { print $2 }' whole/log.tsv)
 [ "$steps" -gt 1 ] || fail "epochs of one step: $(cat whole/log.tsv)"
-succeeds "$train" --kge_model=complex --embedding_dim=20 --max_steps=$((2 * steps + 1)) --plot=false --output_dir=part \
+succeeds $train --kge_model=complex --embedding_dim=20 --max_steps=$((2 * steps + 1)) --plot=false --output_dir=part \
   t.safetensors
 # The row of the epoch that was not finished is left out, as in the log of a run that a signal stopped.
 awk -F'\t' -v last=$((2 * steps + 1)) '$2 != last' part/log.tsv > part.tsv
@@ -151,7 +151,7 @@ awk -F'\t' 'NR == FNR { ++n[$1]; ++n[$3]; next } !dropped && n[$1] > 5 && n[$3] 
   "$elements/train.txt" "$elements/train.txt" > train.txt
 succeeds "$featurize" --vocabulary_order=name --output=named.safetensors "$elements"/{train,valid,test}.txt
 succeeds "$featurize" --vocabulary_order=name --output=fewer.safetensors train.txt "$elements"/{valid,test}.txt
-succeeds "$train" --kge_model=complex --embedding_dim=20 --max_epochs=1 --plot=false --output_dir=named \
+succeeds $train --kge_model=complex --embedding_dim=20 --max_epochs=1 --plot=false --output_dir=named \
   named.safetensors
 succeeds "$evaluate" --output_dir=less named/best.safetensors fewer.safetensors
 expect_text 'named/best.safetensors learned from other training triples than those of fewer.safetensors' \

@@ -3,7 +3,7 @@
 set -uo pipefail
 evaluate=$PWD/tools/evaluate/evaluate
 featurize=$PWD/tools/featurize/featurize
-train=$PWD/tools/train/train
+train="$PWD/tools/train/train --check_gradient=false"
 elements=$PWD/data/elements
 . tools/common/tool_test.sh
 cd "$TEST_TMPDIR" || exit 1
@@ -19,7 +19,7 @@ $featurize --output=known.safetensors --train=train.txt --valid=valid.txt --test
   fail "featurize: $(cat log)"
 $featurize --output=asked.safetensors train.txt valid.txt test.txt 2> log || fail "featurize: $(cat log)"
 for model in complex distmult; do
-  $train --check_gradient=false --kge_model=$model --embedding_dim=64 --max_epochs=40 --threads=1 \
+  $train --kge_model=$model --embedding_dim=64 --max_epochs=40 --threads=1 \
     --output_dir=$model known.safetensors > log 2>&1 || fail "train: $(cat log)"
 done
 model=complex/best.safetensors
@@ -50,7 +50,7 @@ cmp weighted.tsv after.tsv || fail "equal weights count: $(cat weighted.tsv afte
 above "$(value both after.tsv)" "$(awk -v x="$(value both before.tsv)" 'BEGIN { print x - 0.05 }')" ||
   fail "a new entity crowds out others: $(cat before.tsv after.tsv)"
 # ConvE, whose rows have biases.
-$train --check_gradient=false --kge_model=conve --embedding_dim=20 --embedding_height=4 --max_epochs=2 --threads=1 \
+$train --kge_model=conve --embedding_dim=20 --embedding_height=4 --max_epochs=2 --threads=1 \
   --output_dir=conve known.safetensors > log 2>&1 || fail "train: $(cat log)"
 succeeds $evaluate --threads=1 --new_triples=new.txt conve/best.safetensors asked.safetensors && mv stdout conve.tsv
 expect_no_line 'warning' log
@@ -60,7 +60,7 @@ $evaluate --threads=2 --new_triples=new.txt conve/best.safetensors asked.safeten
 for other in rescal cp simple tucker; do
   size=64
   [ $other = rescal ] || [ $other = tucker ] && size=24
-  $train --check_gradient=false --kge_model=$other --embedding_dim=$size --max_epochs=40 --threads=1 \
+  $train --kge_model=$other --embedding_dim=$size --max_epochs=40 --threads=1 \
     --output_dir=$other known.safetensors > log 2>&1 || fail "train: $(cat log)"
   succeeds $evaluate --threads=1 --new_triples=new.txt $other/best.safetensors asked.safetensors
   expect_no_line 'warning' log
@@ -110,7 +110,7 @@ expect_text '"entity_ids":"given"' ids.safetensors
 succeeds $evaluate --new_triples=new.txt --output_triples=ids_g.safetensors $model ids.safetensors
 expect_text '"entity_ids":"found"' ids_g.safetensors
 expect_text '"split":"{' ids_g.safetensors
-succeeds $train --init_from=grown.safetensors --check_gradient=false --kge_model=complex --embedding_dim=64 \
+succeeds $train --init_from=grown.safetensors --kge_model=complex --embedding_dim=64 \
   --max_epochs=1 --threads=1 --output_dir=more grown_g.safetensors
 printf 'Xx\tin_period\tperiod_6\nXx\telement_right\tHf\nXx\telement_right\tHf\n' > xx.txt
 succeeds $evaluate --new_triples=xx.txt --output_model=twice.safetensors grown.safetensors grown_g.safetensors

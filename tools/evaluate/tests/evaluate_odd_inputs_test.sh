@@ -3,7 +3,7 @@
 set -uo pipefail
 evaluate=$PWD/tools/evaluate/evaluate
 featurize=$PWD/tools/featurize/featurize
-train="$PWD/tools/train/train --preset=aenet"
+train="$PWD/tools/train/train --preset=aenet --check_gradient=false"
 tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
 untrained=$PWD/lib/kge/model/untrained_model
 family=$PWD/testdata/kg/family

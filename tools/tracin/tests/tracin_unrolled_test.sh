@@ -2,7 +2,7 @@
 # Influence by unrolling a run equals a finite difference of real trainings, and what cannot be unrolled is refused.
 set -uo pipefail
 tracin=$PWD/tools/tracin/tracin
-train=$PWD/tools/train/train
+train="$PWD/tools/train/train --check_gradient=false"
 evaluate=$PWD/tools/evaluate/evaluate
 tio2=$PWD/data/tio2-pbe/tio2-pbe.extxyz
 . tools/common/tool_test.sh
@@ -40,7 +40,7 @@ small="--species=Ti,O --rad_cutoff=4 --ang_cutoff=3 --rad_order=3 --ang_order=1 
   --weight_key=w
   --feature_scaling=none --energy_scaling=false --atomic_energies=Ti=-4.9,O=-9.8 --validation_fraction=0
   --batch_size=5
-  --max_epochs=4 --plot=false --progress=false --check_gradient=false"
+  --max_epochs=4 --plot=false --progress=false"
 table="--unrolled --top_k=0 --train=s.extxyz --test=t.extxyz"
 # equals_training NAME FLAGS...: scores of a run with these flags are what trainings with other weights change. The
 # difference of 0.02 in a weight leaves 1e-5 of the change to higher orders. The 8 decimals that evaluate prints are

@@ -2,7 +2,8 @@
 # Flags of training techniques. lib/train tests what each does; this test checks that flags reach them and combine,
 # and that impossible combinations are refused in one line before anything is written.
 set -uo pipefail
-train="$PWD/tools/train/train --preset=aenet"
+checked="$PWD/tools/train/train --preset=aenet"
+train="$checked --check_gradient=false"
 featurize=$PWD/tools/featurize/featurize
 diff=$PWD/lib/tensorfile/diff
 info=$PWD/lib/tensorfile/info
@@ -25,7 +26,7 @@ refused() { # refused PATTERN FLAGS...
 }
 
 # Accumulating 8 batches of 4 equals a batch of 32, up to rounding.
-run large --precision=fp64 --max_epochs=2 --batch_size=32
+train=$checked run large --precision=fp64 --max_epochs=2 --batch_size=32
 run small --precision=fp64 --max_epochs=2 --batch_size=8 --accumulate_grad_batches=4
 $diff --rtol=1e-9 --atol=1e-12 large/last.safetensors small/last.safetensors > out ||
   fail "accumulation: $(head -5 out)"
@@ -78,7 +79,7 @@ expect_line '^test' stdout
 succeeds $train --hidden=4 --fast_dev_run=1 --memory_cleanup f.safetensors
 expect_line 'memory_cleanup has nothing to do' log
 refused 'gradient_checkpointing saves nothing' --gradient_checkpointing
-refused 'gradient_checkpointing saves nothing' --gradient_checkpointing --compile_mode=none
+train=$checked refused 'gradient_checkpointing saves nothing' --gradient_checkpointing --compile_mode=none
 refused 'accumulate_grad_batches is 0' --accumulate_grad_batches=0
 refused 'accumulate_grad_batches does not go with lbfgs' --optimizer=lbfgs --accumulate_grad_batches=2
 refused 'ema does not go with lbfgs' --optimizer=lbfgs --ema

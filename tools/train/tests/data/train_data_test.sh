@@ -2,7 +2,8 @@
 # Sources of training data and the making of batches: preloaded files, sets of shards, batches of similar sizes. The
 # numbers of a run change only where documented.
 set -uo pipefail
-train="$PWD/tools/train/train --preset=aenet"
+checked="$PWD/tools/train/train --preset=aenet"
+train="$checked --check_gradient=false"
 featurize=$PWD/tools/featurize/featurize
 cache=$PWD/tools/cache-neighbors/cache-neighbors
 diff=$PWD/lib/tensorfile/diff
@@ -27,8 +28,8 @@ if [ -w /dev/shm ]; then
   ls -A "$shm" > before
 fi
 for way in $ways; do
-  succeeds $train $energies --preload=$way --output_dir=e-$way f.safetensors
-  succeeds $train $forces --preload=$way --output_dir=n-$way n.safetensors
+  succeeds $checked $energies --preload=$way --output_dir=e-$way f.safetensors
+  succeeds $checked $forces --preload=$way --output_dir=n-$way n.safetensors
   $diff e/last.safetensors e-$way/last.safetensors || fail "energies differ, $way"
   $diff n/last.safetensors n-$way/last.safetensors || fail "forces differ, $way"
 done
@@ -199,9 +200,9 @@ $diff e/last.safetensors read/last.safetensors || fail "scaling while reading ch
 if command -v prlimit > /dev/null; then
   [ "$(timeout 30 prlimit --data=100000000 $train --version)" = "$($train --version)" ] || fail "--version, a limit"
   refuses '100000000 bytes of memory of its own .*: allow more; --check_gradient=false trains without a check' \
-    timeout 30 prlimit --data=100000000 $train $energies --output_dir=limit f.safetensors
+    timeout 30 prlimit --data=100000000 $checked $energies --output_dir=limit f.safetensors
   [ -z "$(find limit -type f)" ] || fail "left: $(find limit -type f)"
-  succeeds prlimit --data=100000000 $train $energies --check_gradient=false --output_dir=limit f.safetensors
+  succeeds prlimit --data=100000000 $train $energies --output_dir=limit f.safetensors
 fi
 
 # A validation in which nothing counts is no measure: it would be 0, and the first epoch the best.

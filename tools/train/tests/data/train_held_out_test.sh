@@ -2,7 +2,7 @@
 # Validation and test sets that are files of their own (--validation_data, --test_data): what is in them never trains,
 # and all that reads a run's sets finds them.
 set -uo pipefail
-train="$PWD/tools/train/train --threads=1 --plot=false --progress=false"
+train="$PWD/tools/train/train --threads=1 --plot=false --progress=false --check_gradient=false"
 evaluate=$PWD/tools/evaluate/evaluate
 featurize=$PWD/tools/featurize/featurize
 cache=$PWD/tools/cache-neighbors/cache-neighbors

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Structures of one isolated atom, as in training files for GAP and MACE, give the atomic energies and are no examples.
 set -uo pipefail
-train=$PWD/tools/train/train
+train="$PWD/tools/train/train --check_gradient=false"
 featurize=$PWD/tools/featurize/featurize
 cache=$PWD/tools/cache-neighbors/cache-neighbors
 diff=$PWD/lib/tensorfile/diff

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Training on a part of the training examples (--subset), all else being as with all of them.
 set -uo pipefail
-train="$PWD/tools/train/train --threads=1 --plot=false --progress=false"
+train="$PWD/tools/train/train --threads=1 --plot=false --progress=false --check_gradient=false"
 evaluate=$PWD/tools/evaluate/evaluate
 featurize=$PWD/tools/featurize/featurize
 tracin=$PWD/tools/tracin/tracin

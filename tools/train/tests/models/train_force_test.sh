@@ -2,7 +2,8 @@
 # train on forces and stresses: every kind of input and every cache gives the same run. Also sampling, committees, saved
 # predictions, and one clear line for options that have no effect or are impossible.
 set -uo pipefail
-train="$PWD/tools/train/train --preset=aenet"
+checked="$PWD/tools/train/train --preset=aenet"
+train="$checked --check_gradient=false"
 featurize=$PWD/tools/featurize/featurize
 cache=$PWD/tools/cache-neighbors/cache-neighbors
 diff=$PWD/lib/tensorfile/diff
@@ -31,7 +32,7 @@ same() {
 }
 
 force="--force_weight=0.1 --force_fraction=0.3"
-run ref $force $descriptor "$tio2"
+train=$checked run ref $force $descriptor "$tio2"
 expect_line 'force_rmse\[eV/' ref.tsv
 expect_line 'kept in memory' ref.log
 same off $force $descriptor --cache_neighbors=false --cached_features=false "$tio2"
@@ -57,7 +58,7 @@ same pipe_neighbors $force - < n.safetensors
 # The same holds for several angular cutoffs.
 near="--species=Ti,O --rad_cutoff=4 --rad_order=5 --ang_cutoff=3,2.2 --ang_order=3,2"
 $cache $near --output=near.safetensors "$tio2" 2> /dev/null || fail "cache-neighbors $near"
-run ref $force $near "$tio2"
+train=$checked run ref $force $near "$tio2"
 expect_line '"ang_cutoff": "3,2.2"' ref/config.json
 same near_off $force $near --cache_neighbors=false --cached_features=false "$tio2"
 same near_anew $force --cache_geometry=false near.safetensors
@@ -65,7 +66,7 @@ same near_triplets $force --angular=triplets near.safetensors
 same near_listed $force $near --angular=triplets --cache_triplets "$tio2"
 
 # Energies alone can be learned from raw structures, with and without caching, and from features.
-run ref $descriptor "$tio2"
+train=$checked run ref $descriptor "$tio2"
 same energies_off $descriptor --cached_features=false "$tio2"
 same energies_neighbors n.safetensors
 same energies_features f.safetensors
@@ -79,7 +80,7 @@ for flags in "--force_weight=0.5 --loss=mse" "--force_weight=0.1 --loss=huber --
   "$force --force_sample_unit=atom --force_min_structures_per_epoch=40" \
   "$force --force_resample_num_epochs=2 --force_scale_unbiased" "--force_weight=0.1 --max_forces=5" \
   "--force_weight=0.1 --config_weights=rutile=2,*=0.5" "--force_weight=0.1 --compile_mode=none --max_steps=2"; do
-  run other $flags n.safetensors
+  train=$checked run other $flags n.safetensors
 done
 run filtered --max_forces=5 n.safetensors
 expect_line '88 of 403 structures are left out by --max_forces=5 (the largest components are [0-9.]* to' filtered.log
@@ -96,7 +97,7 @@ rutile() {
 rutile 0.01 > displaced.extxyz
 rutile 0 > equal.extxyz
 for name in displaced equal; do
-  run $name --species=Ti,O --force_weight=0.3 --precision=fp32 $name.extxyz
+  train=$checked run $name --species=Ti,O --force_weight=0.3 --precision=fp32 $name.extxyz
 done
 expect_line 'warning: a feature varies by only .*e-0. of its size .* --precision=fp64' displaced.log
 for element in Ti O; do
@@ -164,7 +165,7 @@ refuse 'angular=triplets' --cache_triplets --force_weight=0.1 n.safetensors
 refuse 'cache_dir' --cache_dir=c f.safetensors
 refuse 'cache_geometry' --cache_geometry f.safetensors
 refuse 'cache_geometry' --cache_geometry --force_weight=0.1 --cache_neighbors=false $descriptor "$tio2"
-refuse 'cache_geometry' --cache_geometry --force_weight=0.1 --compile_mode=none n.safetensors
+train=$checked refuse 'cache_geometry' --cache_geometry --force_weight=0.1 --compile_mode=none n.safetensors
 refuse 'cache_max_bytes' --cache_neighbors --cache_max_bytes=1000 --force_weight=0.1 $descriptor "$tio2"
 refuse 'config_weights' --config_weights=rutile n.safetensors
 refuse 'nothing' --config_weights=nothing=2 n.safetensors

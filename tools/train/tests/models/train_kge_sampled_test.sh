@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Sampled softmax: how negatives are drawn, who knows it later, and arrays in files.
 set -uo pipefail
-train=$PWD/tools/train/train
+checked="$PWD/tools/train/train"
+train="$checked --check_gradient=false"
 evaluate=$PWD/tools/evaluate/evaluate
 tracin=$PWD/tools/tracin/tracin
 featurize=$PWD/tools/featurize/featurize
@@ -27,7 +28,7 @@ $featurize --train=train.tsv --valid=valid.tsv --entity_types=other-types.tsv --
 
 sampled="--kge_model=complex --embedding_dim=16 --kge_loss=1vsAll --negatives_per_batch=16 --threads=1 --seed=1"
 for by in frequency type; do
-  succeeds $train $sampled --negatives_by=$by --max_epochs=4 --output_dir=$by typed.safetensors
+  succeeds $checked $sampled --negatives_by=$by --max_epochs=4 --output_dir=$by typed.safetensors
   expect_line "sampled with 16 negatives, half of them by $by" log
   $info $by/best.safetensors | grep -q "negatives_by.*$by" || fail "the model does not say --negatives_by=$by"
   succeeds $train $sampled --negatives_by=$by --max_epochs=2 --output_dir=part typed.safetensors --overwrite
@@ -62,7 +63,7 @@ refuses 'negatives_by' \
 
 # 60 entities of 140,000 numbers are 34 MB: in memory and in files they are the same.
 large="--kge_model=distmult --embedding_dim=140000 --kge_loss=1vsAll --negatives_per_batch=8 --optimizer=adagrad
-  --learning_rate=0.1 --batch_size=64 --threads=1 --seed=1 --max_epochs=1 --check_gradient=false"
+  --learning_rate=0.1 --batch_size=64 --threads=1 --seed=1 --max_epochs=1"
 succeeds $train $large --output_dir=memory plain.safetensors
 if [ "$(stat -f -c %T .)" != tmpfs ]; then
   succeeds $train $large --mapped_memory=. --output_dir=files plain.safetensors

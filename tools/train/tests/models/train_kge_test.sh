@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # train on triples of families, where grandparents and siblings follow from parents: all models, resuming, bad input.
 set -uo pipefail
-train="$PWD/tools/train/train --preset=aenet"
+checked="$PWD/tools/train/train --preset=aenet"
+train="$checked --check_gradient=false"
 featurize=$PWD/tools/featurize/featurize
 cache=$PWD/tools/cache-neighbors/cache-neighbors
 diff=$PWD/lib/tensorfile/diff
@@ -39,8 +40,8 @@ metric() { awk -F'\t' -v set="$1" -v name="$2" \
 at_least() { awk -v a="$1" -v b="$2" 'BEGIN {exit !(a >= b)}'; }
 
 # 108 entities; by chance the MRR would be 0.05.
-succeeds $train $small --max_epochs=150 --batch_size=32 --input_dropout=0 --feature_map_dropout=0 --output_dropout=0.1 \
-  --output_dir=a t.safetensors && mv stdout metrics
+succeeds $checked $small --max_epochs=150 --batch_size=32 --input_dropout=0 --feature_map_dropout=0 \
+  --output_dropout=0.1 --output_dir=a t.safetensors && mv stdout metrics
 for file in best.safetensors last.safetensors log.tsv config.json flags.txt checkpoints/last.safetensors; do
   [ -s a/$file ] || fail "no a/$file"
 done
@@ -95,13 +96,13 @@ loss_of() { awk -F'\t' 'NR == 4 {print $4}' "$1/log.tsv"; }
 for flags in "--conve_variant=tiepin" "--conve_variant=libkge" "--kge_loss=1vsAll --precision=fp64" \
   "--kge_loss=KvsAll --label_smoothing=0.1 --label_smoothing_form=pykeen" "--kge_loss=1-N --regularizer=f2" \
   "--kge_loss=1vsAll --group_queries --regularizer=n3 --init=normal:0.1" "--candidate_dropout=0.3"; do
-  succeeds $train $small --max_epochs=3 --overwrite --output_dir=g $flags t.safetensors
-  succeeds $train $small --max_epochs=3 --overwrite --compile_mode=none --output_dir=h $flags t.safetensors
+  succeeds $checked $small --max_epochs=3 --overwrite --output_dir=g $flags t.safetensors
+  succeeds $checked $small --max_epochs=3 --overwrite --compile_mode=none --output_dir=h $flags t.safetensors
   awk -v a="$(loss_of g)" -v b="$(loss_of h)" 'BEGIN {exit !(a - b < 2e-3 * a && b - a < 2e-3 * a)}' ||
     fail "$flags: loss $(loss_of g) by the kernel, $(loss_of h) by the reference"
 done
 for flags in --kge_model=complex "--kge_model=distmult --optimizer=lbfgs"; do
-  succeeds $train --threads=1 --embedding_dim=32 --max_epochs=2 --overwrite --output_dir=g $flags t.safetensors
+  succeeds $checked --threads=1 --embedding_dim=32 --max_epochs=2 --overwrite --output_dir=g $flags t.safetensors
 done
 for flags in "--optimizer=adagrad --learning_rate=0.1 --gradient_clip_val=1" \
   "--parameter_groups=fc.* --alternate_groups=3" "--average_best=2 --num_workers=1 --monitor=val_loss" \
@@ -118,7 +119,7 @@ refuses 'lazy_rows is not set, but the run to resume has true' \
   $train $small --batch_size=2 --max_steps=40 --resume --output_dir=rows--lazy_rows t.safetensors
 # bf16 runs in the kernel if the processor has it.
 if grep -qE 'avx512_bf16|amx_bf16' /proc/cpuinfo; then
-  succeeds $train $small --max_epochs=3 --overwrite --precision=bf16-mixed --output_dir=g t.safetensors
+  succeeds $checked $small --max_epochs=3 --overwrite --precision=bf16-mixed --output_dir=g t.safetensors
   expect_no_line 'compile_mode=none' log
   $train $small --max_epochs=3 --overwrite --output_dir=h t.safetensors > /dev/null 2>&1
   # The loss is the same to the third digit, but not to the last bit.
@@ -128,7 +129,7 @@ if grep -qE 'avx512_bf16|amx_bf16' /proc/cpuinfo; then
     $train $small --resume --output_dir=g t.safetensors
 fi
 if grep -q 'amx_bf16' /proc/cpuinfo; then
-  succeeds $train $small --max_epochs=3 --overwrite --float32_matmul_precision=high --output_dir=g t.safetensors
+  succeeds $checked $small --max_epochs=3 --overwrite --float32_matmul_precision=high --output_dir=g t.safetensors
   expect_no_line 'compile_mode=none' log
   awk -v a="$(loss_of g)" -v b="$(loss_of h)" 'BEGIN {exit !(a != b && a - b < 1e-4 * a && b - a < 1e-4 * a)}' ||
     fail "high: loss $(loss_of g), in fp32 $(loss_of h)"
@@ -197,7 +198,7 @@ expect_error 1 'label_smoothing_form has no effect' \
 # Regularized runs go on as if nobody had stopped them, and their settings are those of the run and of its model.
 regular="--kge_model=complex --embedding_dim=32 --threads=1 --optimizer=adagrad --learning_rate=0.1 --kge_loss=1vsAll"
 regular="$regular --group_queries --regularizer=n3 --regularization=0.02 --init=normal:0.001"
-succeeds $train $regular --max_epochs=6 --output_dir=n3 t.safetensors
+succeeds $checked $regular --max_epochs=6 --output_dir=n3 t.safetensors
 succeeds $train $regular --max_epochs=3 --output_dir=n3b t.safetensors
 succeeds $train $regular --max_epochs=6 --resume --output_dir=n3b t.safetensors
 $diff n3/last.safetensors n3b/last.safetensors || fail "a regularized run that was resumed differs"
@@ -217,12 +218,12 @@ for pair in entity_dropout:0.2 input_dropout:0 candidate_dropout:0.3 relation_pr
 done
 succeeds $train --flagfile=table/flags.txt --output_dir=tablec
 $diff table/last.safetensors tablec/last.safetensors || fail "a run with dropout by table made again differs"
-succeeds $train $product $table --threads=2 --compile_mode=none --max_epochs=3 --output_dir=tabler t.safetensors
-succeeds $train $product $table --max_epochs=3 --output_dir=tablek t.safetensors
+succeeds $checked $product $table --threads=2 --compile_mode=none --max_epochs=3 --output_dir=tabler t.safetensors
+succeeds $checked $product $table --max_epochs=3 --output_dir=tablek t.safetensors
 awk -v a="$(loss_of tablek)" -v b="$(loss_of tabler)" 'BEGIN {exit !(a - b < 2e-3 * a && b - a < 2e-3 * a)}' ||
   fail "dropout by table: loss $(loss_of tablek) by the kernel, $(loss_of tabler) by the reference"
 if grep -qE 'avx512_bf16|amx_bf16' /proc/cpuinfo; then
-  succeeds $train $product $table --precision=bf16-mixed --max_epochs=1 --overwrite --output_dir=g t.safetensors
+  succeeds $checked $product $table --precision=bf16-mixed --max_epochs=1 --overwrite --output_dir=g t.safetensors
 fi
 refuses 'input_dropout = 0.3 .*entity_dropout = 0.2' \
   $train $product --input_dropout=0.3 --entity_dropout=0.2 --output_dir=z t.safetensors
@@ -236,8 +237,8 @@ refuses 'candidate_dropout' $train $product $table --candidate_dropout=0.1 --max
 for model in transe rotate; do
   distance="--kge_model=$model --embedding_dim=16 --threads=1 --seed=3"
   for flags in "--distance_norm=2" "--kge_loss=KvsAll --entity_dropout=0.2 --candidate_dropout=0.1" "--kge_loss=1-N"; do
-    succeeds $train $distance $flags --max_epochs=3 --overwrite --output_dir=g t.safetensors
-    succeeds $train $distance $flags --max_epochs=3 --overwrite --threads=2 --compile_mode=none --output_dir=h \
+    succeeds $checked $distance $flags --max_epochs=3 --overwrite --output_dir=g t.safetensors
+    succeeds $checked $distance $flags --max_epochs=3 --overwrite --threads=2 --compile_mode=none --output_dir=h \
       t.safetensors
     awk -v a="$(loss_of g)" -v b="$(loss_of h)" 'BEGIN {exit !(a - b < 2e-3 * a && b - a < 2e-3 * a)}' ||
       fail "$model $flags: loss $(loss_of g) by the kernel, $(loss_of h) by the reference"
@@ -255,7 +256,7 @@ for model in transe rotate; do
   refuses "relation_prediction has no effect with --kge_model=$model" \
     $train $distance --relation_prediction=1 --output_dir=z t.safetensors
   if grep -qE 'avx512_bf16|amx_bf16' /proc/cpuinfo; then
-    refuses "$model has no matrix products" $train $distance --precision=bf16-mixed --compile_mode=none --device=cpu \
+    refuses "$model has no matrix products" $checked $distance --precision=bf16-mixed --compile_mode=none --device=cpu \
       --output_dir=z t.safetensors
   fi
   refuses 'distance_norm' $train $distance --distance_norm=3 --output_dir=z t.safetensors
@@ -268,8 +269,8 @@ for model in rescal cp simple tucker; do
   for flags in "--input_dropout=0.2 --regularizer=n3" "--entity_dropout=0.2 --candidate_dropout=0.1" \
     "--input_dropout=0 --relation_prediction=0.5"; do
     [ $model = tucker ] && flags=${flags%--relation_prediction*}
-    succeeds $train $bilinear $flags --max_epochs=3 --overwrite --output_dir=g t.safetensors
-    succeeds $train $bilinear $flags --max_epochs=3 --overwrite --threads=2 --compile_mode=none --output_dir=h \
+    succeeds $checked $bilinear $flags --max_epochs=3 --overwrite --output_dir=g t.safetensors
+    succeeds $checked $bilinear $flags --max_epochs=3 --overwrite --threads=2 --compile_mode=none --output_dir=h \
       t.safetensors
     awk -v a="$(loss_of g)" -v b="$(loss_of h)" 'BEGIN {exit !(a - b < 2e-3 * a && b - a < 2e-3 * a)}' ||
       fail "$model $flags: loss $(loss_of g) by the kernel, $(loss_of h) by the reference"
@@ -297,17 +298,17 @@ refuses 'relation_prediction has no effect' $tucker --relation_prediction=1 --ou
 refuses 'core tensor' $train --kge_model=tucker --embedding_dim=65536 --output_dir=z t.safetensors
 refuses 'embedding_dim = 7: cp .*even' $train --kge_model=cp --embedding_dim=7 --output_dir=z t.safetensors
 # The defaults of distmult and complex.
-recent="${train% --preset=aenet} $product --max_epochs=1 --overwrite --output_dir=g"
+recent="${checked% --preset=aenet} $product --max_epochs=1 --overwrite --output_dir=g"
 succeeds $recent t.safetensors
 for pair in kge_loss:1vsAll group_queries: input_dropout:0.4; do
   [ "$(config g "${pair%%:*}")" = "${pair#*:}" ] || fail "default ${pair%%:*} is $(config g "${pair%%:*}")"
 done
-succeeds ${train% --preset=aenet} --flagfile=g/flags.txt --overwrite --output_dir=gg
+succeeds ${checked% --preset=aenet} --flagfile=g/flags.txt --overwrite --output_dir=gg
 $diff g/last.safetensors gg/last.safetensors || fail "a run with default flags made again differs"
 succeeds $recent --group_queries t.safetensors
 [ "$(config g group_queries)" = true ] || fail "--group_queries gives $(config g group_queries)"
 succeeds $recent --kge_loss=KvsAll t.safetensors
-succeeds ${train% --preset=aenet} --flagfile=g/flags.txt --overwrite --output_dir=gg
+succeeds ${checked% --preset=aenet} --flagfile=g/flags.txt --overwrite --output_dir=gg
 refuses 'regularizer' $train $regular --regularizer=f2 --max_epochs=8 --resume --output_dir=n3b t.safetensors
 expect_error 1 'regularization has no effect with --regularizer=none' \
   $train --regularization=0.1 --output_dir=z t.safetensors
@@ -359,7 +360,7 @@ expect_error 1 'a second file of kind kg.triples' $train --output_dir=z t.safete
 expect_error 1 'expected a file of triples' $train --output_dir=z t.safetensors train.txt
 expect_error 1 'train.txt: is a knowledge graph as text' $train --kge_model=complex --output_dir=z train.txt
 expect_error 1 'test: is featurize' $train --test=test.txt --output_dir=z t.safetensors
-$train --compile_mode=script --output_dir=z t.safetensors 2> log && fail "script"
+$checked --compile_mode=script --output_dir=z t.safetensors 2> log && fail "script"
 expect_line "no form in TorchScript" log
 [ -e z ] && fail "a refused run left files"
 finish

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Weights of triples and known-false triples, from featurize to a model: what they do, and who refuses them.
 set -uo pipefail
-train="$PWD/tools/train/train --preset=aenet"
+checked="$PWD/tools/train/train --preset=aenet"
+train="$checked --check_gradient=false"
 featurize=$PWD/tools/featurize/featurize
 diff=$PWD/lib/tensorfile/diff
 . tools/common/tool_test.sh
@@ -46,13 +47,13 @@ for model in "--kge_model=complex --kge_loss=1vsAll --input_dropout=0.2" "$conve
   $diff plain/last.safetensors ones/last.safetensors || fail "$model: weights of 1 change the run"
   run weighted weighted.safetensors
   $diff plain/last.safetensors weighted/last.safetensors > /dev/null && fail "$model: weights do nothing"
-  run false false.safetensors
+  train=$checked run false false.safetensors
   $diff weighted/last.safetensors false/last.safetensors > /dev/null && fail "$model: known-false triples do nothing"
   run none --negative_weight=0 false.safetensors
   $diff weighted/last.safetensors none/last.safetensors > /dev/null || fail "$model: --negative_weight=0 does something"
   # The definition by LibTorch, and a run that was stopped within an epoch.
-  run eager --compile_mode=none --precision=fp64 --negative_weight=2 false.safetensors
-  run kernel --precision=fp64 --negative_weight=2 --threads=2 false.safetensors
+  train=$checked run eager --compile_mode=none --precision=fp64 --negative_weight=2 false.safetensors
+  train=$checked run kernel --precision=fp64 --negative_weight=2 --threads=2 false.safetensors
   same eager kernel
   succeeds $train $small $model --max_steps=4 --overwrite --output_dir=part false.safetensors
   succeeds $train $small $model --max_epochs=3 --resume --output_dir=part false.safetensors

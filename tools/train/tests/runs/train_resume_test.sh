@@ -2,7 +2,8 @@
 # Resuming: forms of --resume, options that may change or need --override, other data, damaged checkpoints, full disks,
 # read-only and busy directories, signals; and starting from a model. lib/train tests the details.
 set -uo pipefail
-train="$PWD/tools/train/train --preset=aenet"
+checked="$PWD/tools/train/train --preset=aenet"
+train="$checked --check_gradient=false"
 evaluate=$PWD/tools/evaluate/evaluate
 featurize=$PWD/tools/featurize/featurize
 diff=$PWD/lib/tensorfile/diff
@@ -20,7 +21,7 @@ run() { # run DIRECTORY FLAGS...
 same() { $diff "$1/best.safetensors" "$2/best.safetensors" && $diff "$1/last.safetensors" "$2/last.safetensors"; }
 damage() { head -c 3000 "$1" > cut && cat cut > "$1"; }
 
-run whole --max_epochs=6 f.safetensors
+train=$checked run whole --max_epochs=6 f.safetensors
 # auto starts a new run first and resumes it later, in each form of the flag that resumes.
 run a --max_epochs=2 --resume=auto f.safetensors
 expect_line 'a: no checkpoint to resume, a new run starts' log
