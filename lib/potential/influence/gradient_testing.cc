@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -97,6 +98,12 @@ ChebyshevOptions AwkwardDescriptor() {
   descriptor.ang_cutoff = 3;
   descriptor.nearer = {{1, 2.4}};
   return descriptor;
+}
+
+std::vector<int64_t> AllAwkward() {
+  std::vector<int64_t> all(kNumAwkward);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
 }
 
 std::string WriteAwkwardStructures() {

@@ -28,6 +28,8 @@ MomentOptions AwkwardMoments();
 // atoms of one species than a vector has lanes; with weight 0.25; with weight 0; a copy of number 2.
 inline constexpr int64_t kNumAwkward = 10;
 std::string WriteAwkwardStructures();
+// Returns the numbers of all of them, ascending.
+std::vector<int64_t> AllAwkward();
 
 // Reads the awkward structures, with their weights.
 AtomicData AwkwardStructures(const DescriptorOptions& descriptor = AwkwardDescriptor());

@@ -12,6 +12,7 @@
 #include "lib/matrix/cholesky.h"
 #include "lib/potential/influence/curvature/ek_fac_testing.h"
 #include "lib/potential/influence/curvature/gauss_newton.h"
+#include "lib/potential/influence/curvature/gauss_newton_testing.h"
 #include "lib/potential/influence/gradient_testing.h"
 #include "lib/potential/influence/output_rows.h"
 #include "lib/potential/model/potential_file.h"
@@ -30,12 +31,6 @@ LossOptions Loss(LossKind kind = LossKind::kMse) {
   return loss;
 }
 
-std::vector<int64_t> All() {
-  std::vector<int64_t> all(kNumAwkward);
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
 std::vector<ColumnRange> Whole(const Potential& potential) { return {{0, potential.shape.num_parameters()}}; }
 
 std::vector<KroneckerBlock> BlocksOf(const Potential& potential, const std::vector<ColumnRange>& columns) {
@@ -50,7 +45,7 @@ std::vector<double> RowsOf(const GradientFormulas& formulas, const AtomicData& d
   for (const ColumnRange& range : columns) size += range.size();
   std::vector<double> rows;
   std::vector<StructureOutput> outputs;
-  for (const int64_t s : All()) {
+  for (const int64_t s : AllAwkward()) {
     StructureTerms terms;
     EXPECT_TRUE(maker.Predict(data, s, &outputs, &terms).ok());
     std::vector<double> scales;
@@ -60,12 +55,6 @@ std::vector<double> RowsOf(const GradientFormulas& formulas, const AtomicData& d
     rows.insert(rows.end(), made.begin(), made.end());
   }
   return rows;
-}
-
-std::vector<double> Damping(int64_t p) {
-  std::vector<double> damping(p);
-  for (int64_t k = 0; k < p; ++k) damping[k] = 0.01 * (1 + 0.5 * std::cos(static_cast<double>(k)));
-  return damping;
 }
 
 std::unique_ptr<GaussNewton> Make(const GradientFormulas& formulas, const AtomicData& data,
@@ -100,8 +89,8 @@ void ExpectTheDefinition(const Potential& potential, const std::vector<ColumnRan
   const GradientFormulas formulas(potential, Loss(), kWeights, AngularMethod::kMoments);
   const std::vector<double> rows = RowsOf(formulas, data, columns);
   GaussNewtonOptions options;
-  options.examples = All();
-  if (!by_trace) options.damping = Damping(potential.shape.num_parameters());
+  options.examples = AllAwkward();
+  if (!by_trace) options.damping = UnevenDamping(potential.shape.num_parameters());
   const auto made = Make(formulas, data, columns, options);
   ASSERT_NE(made, nullptr);
   const int64_t size = made->size();
@@ -171,8 +160,8 @@ TEST(EkFacTest, WithAWholeBasisItIsTheBlocksOfTheMatrix) {
     const GradientFormulas formulas(potential, Loss(), kWeights, AngularMethod::kMoments);
     const int64_t p = potential.shape.num_parameters();
     GaussNewtonOptions options;
-    options.examples = All();
-    options.damping = Damping(p);
+    options.examples = AllAwkward();
+    options.damping = UnevenDamping(p);
     const auto made = Make(formulas, data, Whole(potential), options);
     ASSERT_NE(made, nullptr);
     std::vector<double> h =
@@ -212,7 +201,7 @@ TEST(EkFacTest, RootsOfMeansLeaveTheBlocksAlone) {
   const AtomicData data = AwkwardStructures();
   const GradientFormulas formulas(potential, Loss(LossKind::kRmse), kWeights, AngularMethod::kMoments);
   GaussNewtonOptions options;
-  options.examples = All();
+  options.examples = AllAwkward();
   const auto plain = Make(formulas, data, Whole(potential), options);
   options.coupling = LossCoupling::kRoots;
   const auto roots = Make(formulas, data, Whole(potential), options);
@@ -226,28 +215,14 @@ TEST(EkFacTest, HalvesThreadsProbesAndMemory) {
   const Potential potential = AwkwardPotential({5, 4}, kTanh);
   const AtomicData data = AwkwardStructures();
   const GradientFormulas formulas(potential, Loss(), kWeights, AngularMethod::kMoments);
-  const int64_t p = potential.shape.num_parameters();
   GaussNewtonOptions options;
-  options.examples = All();
+  options.examples = AllAwkward();
   options.probes = 3;
   for (const LossCoupling coupling : {LossCoupling::kMeans, LossCoupling::kRoots}) {
     options.coupling = coupling;
     const auto one = Make(formulas, data, Whole(potential), options);
     const auto two = Make(formulas, data, Whole(potential), options, 2);
-    std::vector<double> v(2 * p), w, half;
-    for (int64_t k = 0; k < 2 * p; ++k) v[k] = std::sin(static_cast<double>(k));
-    half = w = v;
-    one->Solve(2, w.data(), nullptr);
-    one->SolveHalf(2, half.data(), nullptr);
-    for (int a = 0; a < 2; ++a) {
-      for (int b = 0; b < 2; ++b) {
-        const double whole = std::inner_product(&v[a * p], &v[a * p] + p, &w[b * p], 0.0);
-        EXPECT_NEAR(std::inner_product(&half[a * p], &half[a * p] + p, &half[b * p], 0.0), whole,
-                    1e-10 * std::abs(whole));
-      }
-    }
-    two->Solve(2, v.data(), nullptr);
-    EXPECT_EQ(v, w) << "bits of two threads";
+    ExpectHalvesAndEqualBits(*one, *two);
     EXPECT_NE(one->Describe().find("by EK-FAC in 9 blocks"), std::string::npos) << one->Describe();
     EXPECT_NE(one->Describe().find(" probes)"), std::string::npos) << one->Describe();
   }

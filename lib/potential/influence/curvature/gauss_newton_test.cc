@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "lib/machine/parallel_for.h"
+#include "lib/potential/influence/curvature/gauss_newton_testing.h"
 #include "lib/potential/influence/gradient_reference.h"
 #include "lib/potential/influence/gradient_testing.h"
 #include "lib/potential/model/task_options.h"
@@ -24,12 +24,6 @@ LossOptions Loss(LossKind kind) {
   loss.stress_delta = 0.05;
   loss.force_weight = loss.stress_weight = 0.5;
   return loss;
-}
-
-std::vector<int64_t> All() {
-  std::vector<int64_t> all(kNumAwkward);
-  std::iota(all.begin(), all.end(), 0);
-  return all;
 }
 
 std::vector<double> Reference(const Potential& potential, const LossOptions& loss, const TermWeights& weights,
@@ -95,12 +89,6 @@ double ErrorOfSolution(const GaussNewton& made, const std::vector<double>& h, co
   return worst;
 }
 
-std::vector<double> Damping(int64_t p) {
-  std::vector<double> damping(p);
-  for (int64_t k = 0; k < p; ++k) damping[k] = 0.01 * (1 + 0.5 * std::cos(static_cast<double>(k)));
-  return damping;
-}
-
 std::unique_ptr<GaussNewton> Make(const GradientFormulas& formulas, const AtomicData& data,
                                   const GaussNewtonOptions& options, int threads = 1) {
   ThreadPool pool(threads);
@@ -119,7 +107,7 @@ void ExpectTheSquareOfAutogradsJacobian(const Potential& potential, LossKind kin
   const GradientFormulas formulas(potential, loss, weights, AngularMethod::kMoments);
   GaussNewtonOptions options;
   options.examples = examples;
-  options.damping = Damping(p);
+  options.damping = UnevenDamping(p);
   const auto made = Make(formulas, data, options);
   ASSERT_NE(made, nullptr);
   EXPECT_EQ(made->Describe().find("by its rows") != std::string::npos, by_rows) << made->Describe();
@@ -137,11 +125,11 @@ void ExpectTheSquareOfAutogradsJacobian(const Potential& potential, LossKind kin
 
 TEST(GaussNewtonTest, IsTheSquareOfAutogradsJacobian) {
   const Potential potential = AwkwardPotential({5, 4}, kTanh), small = AwkwardPotential({1}, kTanh);
-  ExpectTheSquareOfAutogradsJacobian(potential, LossKind::kMse, {1, 0, 0}, All(), /*by_rows=*/true);
+  ExpectTheSquareOfAutogradsJacobian(potential, LossKind::kMse, {1, 0, 0}, AllAwkward(), /*by_rows=*/true);
   // All energies are beyond the bend of Huber's loss, so that they need forces beside them.
   for (const LossKind kind : {LossKind::kMse, LossKind::kHuber}) {
-    ExpectTheSquareOfAutogradsJacobian(potential, kind, {0.3, 0.7, 0}, All(), /*by_rows=*/true);
-    ExpectTheSquareOfAutogradsJacobian(small, kind, {0.3, 0.7, 0}, All(), /*by_rows=*/false);
+    ExpectTheSquareOfAutogradsJacobian(potential, kind, {0.3, 0.7, 0}, AllAwkward(), /*by_rows=*/true);
+    ExpectTheSquareOfAutogradsJacobian(small, kind, {0.3, 0.7, 0}, AllAwkward(), /*by_rows=*/false);
   }
 }
 
@@ -157,22 +145,9 @@ TEST(GaussNewtonTest, HalvesAndThreadsAndColumns) {
   const int64_t p = potential.shape.num_parameters();
   const GradientFormulas formulas(potential, Loss(LossKind::kMse), {0.3, 0.7, 2}, AngularMethod::kMoments);
   GaussNewtonOptions options;
-  options.examples = All();
+  options.examples = AllAwkward();
   const auto one = Make(formulas, data, options), two = Make(formulas, data, options, 2);
-  std::vector<double> v(2 * p), w, half;
-  for (int64_t k = 0; k < 2 * p; ++k) v[k] = std::sin(static_cast<double>(k));
-  half = w = v;
-  one->Solve(2, w.data(), nullptr);
-  one->SolveHalf(2, half.data(), nullptr);
-  for (int a = 0; a < 2; ++a) {
-    for (int b = 0; b < 2; ++b) {
-      const double whole = std::inner_product(&v[a * p], &v[a * p] + p, &w[b * p], 0.0);
-      EXPECT_NEAR(std::inner_product(&half[a * p], &half[a * p] + p, &half[b * p], 0.0), whole,
-                  1e-10 * std::abs(whole));
-    }
-  }
-  two->Solve(2, v.data(), nullptr);
-  EXPECT_EQ(v, w) << "bits of two threads";
+  ExpectHalvesAndEqualBits(*one, *two);
   ThreadPool pool(1);
   const auto part = GaussNewton::Make(formulas, data, {{2, 5}, {p - 3, p}}, options, &pool);
   ASSERT_TRUE(part.ok());
@@ -190,12 +165,12 @@ TEST(GaussNewtonTest, OfALinearModelIsTheHessian) {
   const int64_t p = potential.shape.num_parameters();
   const GradientFormulas formulas(potential, loss, weights, AngularMethod::kMoments);
   GaussNewtonOptions options;
-  options.examples = All();
-  options.damping = Damping(p);
+  options.examples = AllAwkward();
+  options.damping = UnevenDamping(p);
   const auto made = Make(formulas, data, options);
   const auto gradient = [&](const Potential& at) {
     std::vector<double> sum(p, 0.0);
-    for (const int64_t s : All()) {
+    for (const int64_t s : AllAwkward()) {
       const std::vector<double> one = Reference(at, loss, weights, data, {s});
       for (int64_t k = 0; k < p; ++k) sum[k] += one[k] / kNumAwkward;
     }
@@ -219,8 +194,8 @@ TEST(GaussNewtonTest, ProbesTendToAllRows) {
   const int64_t p = potential.shape.num_parameters();
   const GradientFormulas formulas(potential, Loss(LossKind::kMse), {0.3, 0.7, 2}, AngularMethod::kMoments);
   GaussNewtonOptions options;
-  options.examples = All();
-  options.damping = Damping(p);
+  options.examples = AllAwkward();
+  options.damping = UnevenDamping(p);
   const auto exact = Make(formulas, data, options);
   std::vector<double> v(p, 1.0);
   std::vector<double> expected = v;
@@ -266,7 +241,7 @@ void ExpectCoupling(LossCoupling coupling) {
     const TermWeights only{t == 0 ? 1.0 : 0.0, t == 1 ? 1.0 : 0.0, t == 2 ? 1.0 : 0.0};
     const GradientFormulas formulas(potential, loss, only, AngularMethod::kMoments);
     OutputRows rows(formulas, {{0, p}});
-    for (const int64_t s : All()) {
+    for (const int64_t s : AllAwkward()) {
       StructureTerms one;
       ASSERT_TRUE(rows.Predict(data, s, &outputs, &one).ok());
       terms[s].sum[t] = one.sum[t];
@@ -279,11 +254,11 @@ void ExpectCoupling(LossCoupling coupling) {
     std::vector<double> sum(p, 0.0);
     for (int t = 0; t < 3; ++t) {
       double squares = 0, count = 0;
-      for (const int64_t s : All()) {
+      for (const int64_t s : AllAwkward()) {
         squares += terms[s].sum[t] * (s == structure ? factor : 1);
         count += terms[s].count[t] * (s == structure ? factor : 1);
       }
-      for (const int64_t s : All()) {
+      for (const int64_t s : AllAwkward()) {
         const double slope =
             share[t] / (has_roots ? 2 * std::sqrt(squares * count) : count) * (s == structure ? factor : 1);
         for (int64_t k = 0; k < p; ++k) sum[k] += slope * gradients[t][s][k];
@@ -299,13 +274,13 @@ void ExpectCoupling(LossCoupling coupling) {
   }
   const GradientFormulas formulas(potential, loss, {weights[0], weights[1], weights[2]}, AngularMethod::kMoments);
   GaussNewtonOptions options;
-  options.examples = All();
-  options.damping = Damping(p);
+  options.examples = AllAwkward();
+  options.damping = UnevenDamping(p);
   options.coupling = coupling;
   const auto made = Make(formulas, data, options);
   ASSERT_TRUE(made->is_coupled());
   OutputRows rows(formulas, {{0, p}});
-  for (const int64_t s : All()) {
+  for (const int64_t s : AllAwkward()) {
     StructureTerms one;
     ASSERT_TRUE(rows.Predict(data, s, &outputs, &one).ok());
     std::vector<double> slopes, found(p);

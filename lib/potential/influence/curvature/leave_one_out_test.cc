@@ -16,12 +16,6 @@
 namespace rutile {
 namespace {
 
-std::vector<int64_t> All() {
-  std::vector<int64_t> all(kNumAwkward);
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
 PotentialProductsOptions Options(LossKind kind) {
   PotentialProductsOptions options;
   options.loss.kind = kind;
@@ -31,7 +25,7 @@ PotentialProductsOptions Options(LossKind kind) {
   options.loss.stress_delta = 0.05;
   options.precision = DType::kF64;
   options.gauss_newton.emplace();
-  options.gauss_newton->examples = All();
+  options.gauss_newton->examples = AllAwkward();
   return options;
 }
 
@@ -42,7 +36,7 @@ std::vector<double> Gradient(const Potential& potential, const AtomicData& data,
   const GradientFormulas formulas(potential, loss, {weights[0], weights[1], weights[2]}, AngularMethod::kMoments);
   GradientRows rows(formulas);
   std::vector<double> sum(p, 0.0), row(p);
-  for (const int64_t s : All()) {
+  for (const int64_t s : AllAwkward()) {
     if (s == left_out) continue;
     EXPECT_TRUE(rows.Compute(data, {s}, absl::MakeSpan(row)).ok());
     for (int64_t k = 0; k < p; ++k) sum[k] += row[k] / kNumAwkward;

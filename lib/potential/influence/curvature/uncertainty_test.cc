@@ -17,19 +17,13 @@
 namespace rutile {
 namespace {
 
-std::vector<int64_t> All() {
-  std::vector<int64_t> all(kNumAwkward);
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
 PotentialProductsOptions Options(double force_weight) {
   PotentialProductsOptions options;
   options.loss.kind = LossKind::kMse;
   options.loss.force_weight = force_weight;
   options.precision = DType::kF64;
   options.gauss_newton.emplace();
-  options.gauss_newton->examples = All();
+  options.gauss_newton->examples = AllAwkward();
   return options;
 }
 
