@@ -34,8 +34,8 @@ inline constexpr EnumNames<CalibrationMethod> kCalibrationMethodNames("probabili
 struct CalibrationOptions {
   CalibrationMethod method = CalibrationMethod::kPlatt;
   double base_rate = 0.5;  // share of true answers, above 0 and below 1
-  int64_t min_positives =
-      20;  // a question with fewer true answers (their effective number) has the curve of all questions together
+  // A question with fewer true answers than this, by their effective number, has the curve of all questions together.
+  int64_t min_positives = 20;
 };
 
 class Calibration {
@@ -51,7 +51,8 @@ class Calibration {
   // calibration.begin [curves + 1], calibration.score and calibration.value [points].
   void AddTensors(NamedTensors* tensors) const;
 
-  // Returns the probability that an answer with this score is true, given the base rate of the fit, or another one.
+  // Returns the probability that an answer with this score is true, given the base rate of the fit, or another one
+  // above 0 and below 1. question: from 0, below num_questions().
   double Probability(int32_t question, double score) const;
   double Probability(int32_t question, double score, double base_rate) const;
 
@@ -76,7 +77,7 @@ class Calibration {
   std::vector<int32_t> curve_of_;  // [questions]
 };
 
-// How good probabilities are.
+// How good probabilities are: errors over all answers, and what they say against what is true, in groups.
 struct CalibrationMeasures {
   // Mean squared difference of probability and truth (Brier 1950), and mean negative log-likelihood. In each question,
   // true answers weigh the base rate, and questions weigh their true answers. A probability counts as at

@@ -17,14 +17,15 @@ namespace rutile {
 // One thread at a time may use an object. Knots take 24 bytes for each function.
 class RadialSplines {
  public:
-  // network: of a layer, outlives the object; functions: numbers in its rows, a multiple of 8; num_knots: 2 or more,
-  // from kFirstKnot to the cutoff.
+  // network: the MLP of a layer, which must outlive the object. functions: how many numbers the MLP gives for one
+  // distance, a multiple of 8. cutoff: Angstrom. num_knots: 2 or more, from kFirstKnot to the cutoff.
   RadialSplines(RadialNetwork* network, int64_t functions, double cutoff, int num_knots);
 
   // Nearer than this, in Angstrom, the MLP itself is computed: atoms of a simulation do not come there.
   static constexpr double kFirstKnot = 0.25;
 
-  // Computes what RadialNetwork::Compute does.
+  // Computes value [n, functions] at n distances in Angstrom and, unless slope is null, the derivatives by distance,
+  // [n, functions]; both are overwritten, as by RadialNetwork::Compute.
   void Compute(const double* distance, int64_t n, double* value, double* slope) const;
 
  private:

@@ -11,8 +11,8 @@
 namespace rutile {
 
 // Overwrites the lower triangle of `a` [n, n], row-major, with L, where A is given by that triangle; what is above it
-// is neither read nor changed. Returns false, leaving `a` in between, if A is not positive definite to rounding. pool:
-// not owned; null: one thread. The bits do not depend on the number of threads.
+// is neither read nor changed. Returns false, and leaves that triangle unspecified, if A is not positive definite to
+// rounding. pool: not owned; null: one thread. The bits do not depend on the number of threads.
 bool FactorCholesky(int64_t n, double* a, ThreadPool* pool = nullptr);
 
 // Solve L Y = B, and L^T X = B, in place: b [n, m], row-major, m right sides. l: what FactorCholesky left, with rows

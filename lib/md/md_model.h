@@ -21,7 +21,7 @@ class MdModel {
  public:
   // precision: 32, 64, or 0 for that of the files. curvature: the file for standard deviations, or "". NOT_FOUND, or
   // INVALID_ARGUMENT: no path, another precision, the errors of OpenPotentials (a file that is no potential), models
-  // without a common descriptor, a curvature of none of them.
+  // without a common descriptor, a curvature file that was made for none of the models.
   static absl::StatusOr<std::shared_ptr<const MdModel>> Open(absl::Span<const std::string> paths, int precision,
                                                              const std::string& curvature = "");
 
@@ -30,13 +30,13 @@ class MdModel {
   double cutoff() const { return potentials_[0].descriptor.cutoff(); }  // Angstrom
   int precision() const;                                                // 32 or 64
   bool has_training_range() const;
-  // What standard deviations are computed with, and the gradients' formulas of the member that it is of; null if the
-  // model was opened without.
+  // The curvature that gives standard deviations, and the gradients' formulas of the member that it was made for. Both
+  // are null if the model was opened without a curvature.
   const Curvature* curvature() const { return curvature_.get(); }
   const GradientFormulas* formulas() const { return formulas_.get(); }
 
  private:
-  // Finds the member that the file is of. names: of the potentials.
+  // Reads the curvature and finds the member that it was made for. names: those of the potentials, for messages.
   absl::Status ReadCurvatureOf(const std::string& path, absl::Span<const std::string> names);
 
   std::vector<Potential> potentials_;  // [members]

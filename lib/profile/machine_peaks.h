@@ -55,6 +55,7 @@ absl::StatusOr<MachinePeaks> FindMachinePeaks(const MachineFacts& facts, const P
 
 // Returns a JSON object {"fma_fp32_one": ..., ...} with the names of MachinePeaks.
 std::string MachinePeaksJson(const MachinePeaks& peaks);
+// Reads such an object; false if it is not one.
 bool ParseMachinePeaks(absl::string_view json, MachinePeaks* peaks);
 
 }  // namespace rutile

@@ -15,7 +15,7 @@ namespace rutile {
 // Writes a header row, then a row for each triple: names, labels if the graph has them, and realistic, optimistic and
 // pessimistic rank of the tail and, if heads were ranked, of the head, then the realistic rank among candidates of each
 // side that has such ranks, empty for a target that is no candidate. The file appears complete or not at all, and is
-// never in memory.
+// never in memory. ranks: one for each of the triples. Errors of writing, which name the path.
 absl::Status WriteRanksTsv(absl::string_view path, const KnowledgeGraph& graph, absl::Span<const Triple> triples,
                            const TripleRanks& ranks);
 

@@ -18,10 +18,11 @@ namespace rutile {
 // entry.
 absl::StatusOr<std::vector<std::pair<std::string, double>>> ParseConfigWeights(absl::string_view text);
 
-// Returns the INVALID_ARGUMENT of a glob for the values of `key` where those of `known` were read.
+// Returns an INVALID_ARGUMENT for a glob over the values of `key` where the data have those of `known`.
+// from_structures: the data are text, for which --config_key can be given; else it is the file that must be made again.
 absl::Status OtherKey(absl::string_view key, absl::string_view known, bool from_structures);
 
-// Returns the INVALID_ARGUMENT of a glob that no structure fits, with some of the values that there are. key: the
+// Returns an INVALID_ARGUMENT for a glob that no structure fits, with some of the values that there are. key: the
 // frames' key whose value is a structure's config type. values: those of the structures; "" for one without the key.
 absl::Status NothingFits(absl::string_view key, absl::string_view pattern, std::set<std::string> values);
 

@@ -36,8 +36,8 @@ namespace rutile {
 // The share of each batch would not add up: two batches in a step would not be one large batch.
 double ForceCountScale(const LossOptions& loss, double sampled_share);
 
-// Adds what a structure contributes to the sums of the loss terms and, unless it is null, to `errors`. count_scale: of
-// ForceCountScale.
+// Adds what a structure contributes to the sums of the loss terms and, unless it is null, to `errors`. count_scale: the
+// result of ForceCountScale.
 void AddStructureSums(const LossOptions& loss, double count_scale, const StructureSums& parts, TermSums* sums,
                       BatchErrors* errors);
 

@@ -20,12 +20,13 @@ namespace rutile {
 // The files of --judge=DIR.
 class SubsetRuns {
  public:
-  // directory: of the run. Makes DIR with run.txt and flags.txt, what tells the run from others and the flags of its
-  // trainings. INVALID_ARGUMENT if the run has not ended by a limit on its epochs or steps: trainings on subsets must
-  // have the same length, which early stopping would choose anew for each. INVALID_ARGUMENT also if DIR is of another
-  // run, or of this run before it was trained again.
+  // directory: that of the run to judge. Makes DIR with run.txt and flags.txt, what tells the run from others and the
+  // flags of its trainings. INVALID_ARGUMENT if the run has not ended by a limit on its epochs or steps: trainings on
+  // subsets must have the same length, which early stopping would choose anew for each. INVALID_ARGUMENT also if DIR is
+  // of another run, or of this run before it was trained again.
   static absl::StatusOr<SubsetRuns> Create(const std::string& directory, const JudgeFlags& flags);
 
+  // Paths in DIR: the plan of subsets, and the table of scores.
   std::string PlanPath() const { return flags_.directory + "/" + stem_ + "s.safetensors"; }
   std::string TablePath() const { return flags_.directory + "/" + table_; }
 

@@ -22,8 +22,8 @@ namespace rutile {
 
 class PotentialCurvature {
  public:
-  // Reads the flags and prints what is taken for a damping that is unknown. slices: of the parameters; terms: a loss
-  // with the terms of all checkpoints; examples: the structures of `train` that count.
+  // Reads the flags and prints what is taken for a damping that is unknown. slices: those of the parameters.
+  // terms: a loss with the terms of all checkpoints. examples: the structures of `train` that count.
   static absl::StatusOr<PotentialCurvature> Create(const TracinFlags& flags, const CheckpointSet& checkpoint_set,
                                                    const std::vector<ParameterSlice>& slices, const LossOptions& terms,
                                                    const AtomicData& train, std::vector<int64_t> examples);

@@ -9,9 +9,9 @@
 
 namespace rutile {
 
-// Where --force_weight leaves the weight of forces open, it is that of the preset if another flag says how forces are
-// learned, else 0 until LearnForces is called. INVALID_ARGUMENT naming the flag: a value out of range, or
-// without effect beside the others.
+// Returns the options of the loss. Where --force_weight leaves the weight of forces open, it is that of the preset if
+// another flag says how forces are learned, else 0 until LearnForces is called. INVALID_ARGUMENT naming the flag: a
+// value out of range, or without effect beside the others.
 absl::StatusOr<LossOptions> LossOptionsFromFlags(Preset preset);
 
 // False where the flags leave energies alone to be learned, whatever labels the data have.
@@ -21,7 +21,8 @@ bool MayLearnForces(Preset preset, const LossOptions& loss);
 // forces. Call it where the data have forces to learn. Returns whether it did.
 bool LearnForces(Preset preset, LossOptions* loss);
 
-// The seed is the run's and is set by the caller. INVALID_ARGUMENT likewise.
+// Returns which forces an epoch learns from, but for the seed, which is the run's and is set by the caller.
+// INVALID_ARGUMENT naming the flag: a value out of range, or without effect beside the others.
 absl::StatusOr<ForceSamplingOptions> ForceSamplingOptionsFromFlags(const LossOptions& loss);
 
 }  // namespace rutile

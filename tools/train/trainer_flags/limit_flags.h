@@ -8,7 +8,8 @@
 
 namespace rutile {
 
-// INVALID_ARGUMENT for a value out of range, and for a flag that has no effect beside the others.
+// Returns the limits at which a run ends. INVALID_ARGUMENT for a value out of range, and for a flag that has no effect
+// beside the others.
 absl::StatusOr<StopOptions> StopOptionsFromFlags();
 
 }  // namespace rutile

@@ -9,11 +9,12 @@
 
 namespace rutile {
 
-// adam_learning_rate: what --learning_rate=0 means with adam and adamw. INVALID_ARGUMENT for a value out of range, and
-// for a flag that the chosen optimizer does not use.
+// Returns the optimizer and its settings. adam_learning_rate: what --learning_rate=0 means with adam and adamw.
+// INVALID_ARGUMENT for a value out of range, and for a flag that the chosen optimizer does not use.
 absl::StatusOr<OptimizerOptions> OptimizerOptionsFromFlags(double adam_learning_rate = 0.001);
 
-// INVALID_ARGUMENT as ParseParameterGroups and CheckParameterGroupOptions.
+// Returns the groups of --parameter_groups, made by ParseParameterGroups with the run's options, and the settings
+// beside them. Errors are those of ParseParameterGroups and CheckParameterGroupOptions.
 absl::StatusOr<ParameterGroupOptions> ParameterGroupOptionsFromFlags(const OptimizerOptions& run);
 
 }  // namespace rutile

@@ -11,13 +11,13 @@
 
 namespace rutile {
 
-// Appends to *out, which must outlive the sink.
+// Returns a sink that appends records to *out, which must outlive the sink.
 std::unique_ptr<AenetSink> MakeAenetBinarySink(std::string* out);
 
-// The bytes must outlive the source. Errors say "path: record 12: ...".
+// Returns a source of the records in `bytes`, which must outlive the source. Errors say "path: record 12: ...".
 std::unique_ptr<AenetSource> MakeAenetBinarySource(absl::string_view bytes, absl::string_view path);
 
-// True if the bytes begin as those of a network.
+// True if the bytes begin as a binary file of a network does.
 bool LooksLikeAenetBinary(absl::string_view bytes);
 
 }  // namespace rutile
