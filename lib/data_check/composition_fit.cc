@@ -60,8 +60,9 @@ std::vector<double> Step(bool first, size_t num_elements, std::vector<Row>* rows
   }
   double trace = 0;
   for (size_t i = 0; i < num_elements; ++i) trace += a[i * num_elements + i];
-  for (size_t i = 0; i < num_elements; ++i)
+  for (size_t i = 0; i < num_elements; ++i) {
     a[i * num_elements + i] += kRidge * trace / static_cast<double>(num_elements);
+  }
   std::vector<double> energies = Solve(std::move(a), std::move(b));
   for (Row& row : *rows) {
     row.residual = row.energy;

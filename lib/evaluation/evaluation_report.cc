@@ -246,8 +246,9 @@ absl::StatusOr<std::string> WriteEvaluationReport(absl::string_view directory, c
   if (FindError(report.errors, "energy") == nullptr && FindError(report.errors, "force") == nullptr) {
     html.AddParagraph("The data has no energies or forces to compare with.");
   }
-  for (const std::string& sentence : PartialErrors(report.errors))
+  for (const std::string& sentence : PartialErrors(report.errors)) {
     html.AddParagraph(absl::StrCat("Note: ", sentence, "."));
+  }
   AddTotals(report.errors, &html);
   RETURN_IF_ERROR(AddErrorPlots(report.predictions, &pictures));
   AddGroups(report.errors, &html);

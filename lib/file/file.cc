@@ -332,8 +332,9 @@ absl::Status MakeDirectories(absl::string_view path) {
   }
   struct stat info;
   if (::stat(std::string(path).c_str(), &info) != 0) return ErrnoStatus(errno, path);
-  if (!S_ISDIR(info.st_mode))
+  if (!S_ISDIR(info.st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": is a file, expected a directory"));
+  }
   return absl::OkStatus();
 }
 

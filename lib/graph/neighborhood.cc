@@ -106,8 +106,9 @@ absl::StatusOr<Neighborhood> CutNeighborhood(const KnowledgeGraph& graph, absl::
   const std::vector<int32_t> relation =
       Renumber(used, graph.relations, graph.relation_labels, &result.graph.relations, &result.graph.relation_labels);
   for (const TripleList& list : kTripleLists) {
-    for (Triple& triple : result.graph.*list.triples)
+    for (Triple& triple : result.graph.*list.triples) {
       triple = {entity[triple.head], relation[triple.relation], entity[triple.tail]};
+    }
   }
   return result;
 }

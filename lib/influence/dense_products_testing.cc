@@ -58,8 +58,9 @@ double DenseProducts::Product(const ProductPart& part, const double* a, const do
 std::vector<double> DenseProducts::TestNorms() {
   std::vector<double> squares;
   for (const ProductPart& part : parts_) {
-    for (size_t h = 0; h < set_tests_.size(); h += kNumParameters)
+    for (size_t h = 0; h < set_tests_.size(); h += kNumParameters) {
       squares.push_back(Product(part, &set_tests_[h], &set_tests_[h]));
+    }
   }
   return squares;
 }
@@ -72,8 +73,9 @@ absl::Status DenseProducts::Products(absl::Span<const int64_t> examples, bool sq
     for (const int64_t example : examples) {
       if (example < 0 || example >= num_train()) return absl::InvalidArgumentError(absl::StrCat("no ", example));
       const double* row = &train[example * kNumParameters];
-      for (size_t h = 0; h < set_tests_.size(); h += kNumParameters)
+      for (size_t h = 0; h < set_tests_.size(); h += kNumParameters) {
         tile->product.push_back(Product(part, row, &set_tests_[h]));
+      }
       if (squares) tile->train_square.push_back(Product(part, row, row));
     }
   }

@@ -232,8 +232,9 @@ class Computation {
 
   void MakeLists() {
     if (!options_.scores) return;
-    for (size_t h = 0; h < tests_in_pass_.size(); ++h)
+    for (size_t h = 0; h < tests_in_pass_.size(); ++h) {
       lists_.emplace_back(options_.ranking, options_.top_k, kept_parts_);
+    }
   }
 
   absl::Status RunTile() {

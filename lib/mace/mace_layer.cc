@@ -63,8 +63,9 @@ MaceLayerSums::MaceLayerSums(const MaceModel& model, int t)
     splines_ = std::make_unique<const RadialSplines>(&radial_, (model.neighborhood.max_l + 1) * stride_,
                                                      model.neighborhood.cutoff, model.radial_splines);
   }
-  if (!layer_.skip.empty())
+  if (!layer_.skip.empty()) {
     skip_ = t == 0 ? Padded(layer_.skip, 1, k, 1, stride_) : Padded(layer_.skip, k, k, stride_, stride_);
+  }
   if (!layer_.readout.empty()) {
     readout_ = Padded(layer_.readout, 1, k, 1, stride_);
     return;

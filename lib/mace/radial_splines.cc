@@ -82,8 +82,9 @@ SplineError MeasureSplines(const MaceModel& model, int num_knots) {
     double largest = 0, largest_slope = 0, off = 0, slope_off = 0;
     for (int k = 0; k + 1 < num_knots; ++k) {
       double distance[kPlaces];
-      for (int p = 0; p < kPlaces; ++p)
+      for (int p = 0; p < kPlaces; ++p) {
         distance[p] = RadialSplines::kFirstKnot + (k + (p + 1.0) / (kPlaces + 1)) * step;
+      }
       splines.Compute(distance, kPlaces, value.data(), slope.data());
       network.Compute(distance, kPlaces, exact.data(), exact_slope.data());
       for (size_t f = 0; f < value.size(); ++f) {

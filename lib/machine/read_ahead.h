@@ -25,11 +25,12 @@ absl::Status ForEachChunk(bool ahead, const std::function<absl::Status(Chunk*)>&
     Chunk& chunk = chunks[current];
     Chunk& next = chunks[current ^ 1];
     std::future<absl::Status> reading;
-    if (!chunk.last && ahead)
+    if (!chunk.last && ahead) {
       reading = std::async(std::launch::async, [&] {
         SetProfileThreadName("reader");
         return read(&next);
       });
+    }
     absl::Status status = compute(&chunk);
     if (reading.valid()) {
       // The error that comes first in the input is reported first, with or without another thread.

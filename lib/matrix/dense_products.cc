@@ -161,8 +161,9 @@ HWY_INLINE void PackLines(const T* from, int64_t stride, int64_t depth, int64_t 
 #if HWY_TARGET != HWY_SCALAR
   for (; c + kBlock <= columns; c += kBlock) {
     int64_t i = 0;
-    for (; i + kBlock <= depth; i += kBlock)
+    for (; i + kBlock <= depth; i += kBlock) {
       TransposeBlock(from + c * stride + i, stride, panel + i * width + c, width);
+    }
     for (; i < depth; ++i) {
       for (int64_t k = 0; k < kBlock; ++k) panel[i * width + c + k] = from[(c + k) * stride + i];
     }

@@ -102,8 +102,9 @@ absl::Status Missing(absl::string_view what) {
 }
 
 absl::Status CheckArrays(int num_atoms, const int* species, const double* positions, const rutile_outputs* outputs) {
-  if (num_atoms < 0)
+  if (num_atoms < 0) {
     return absl::InvalidArgumentError(absl::StrCat("num_atoms is ", num_atoms, ", expected 0 or more"));
+  }
   if (species == nullptr && num_atoms > 0) return Missing("species");
   if (positions == nullptr && num_atoms > 0) return Missing("positions");
   if (outputs == nullptr) return Missing("outputs");
@@ -239,8 +240,9 @@ int rutile_get_info(const rutile_model* model, rutile_model_info* info) {
   known.precision = m.precision();
   known.has_training_range = m.has_training_range() ? 1 : 0;
   known.num_layers = 1;
-  for (const rutile::Potential& potential : m.potentials())
+  for (const rutile::Potential& potential : m.potentials()) {
     known.num_messages += potential.shape.moments.message_width();
+  }
   if (known.num_messages > 0) known.num_layers = 2;
   known.influence_distance = known.num_layers * known.cutoff;
   known.has_deviations = m.curvature() != nullptr ? 1 : 0;

@@ -24,8 +24,9 @@ std::vector<double> ValuesOfAtoms(const KernelExample<double>& e, bool with_slop
   const int num_features = e.shape.num_features;
   for (int64_t a = 0; a < e.num_atoms(); ++a) {
     double value = with_slopes ? e.slopes[e.structure[a]] * energies[a] : 0;
-    for (int f = 0; f < num_features; ++f)
+    for (int f = 0; f < num_features; ++f) {
       value += e.tangents[a * num_features + f] * x_gradients[a * num_features + f];
+    }
     values.push_back(value);
   }
   return values;

@@ -20,8 +20,9 @@ absl::Status ValidateMoments(const NetworkShape& shape) {
   const MomentShape& m = shape.moments;
   if (m.channels == 0) return absl::OkStatus();
   if (m.channels < 0 || m.channels > kMostChannels) return OutOfRange("--channels", m.channels, 1, kMostChannels);
-  if (m.num_radial < 1 || m.num_radial > kMostRadial)
+  if (m.num_radial < 1 || m.num_radial > kMostRadial) {
     return OutOfRange("--radial_functions", m.num_radial, 1, kMostRadial);
+  }
   if (m.max_l < 0 || m.max_l > kMostL) return OutOfRange("--max_l", m.max_l, 0, kMostL);
   if (m.messages < 0 || m.messages > kMostMessages) return OutOfRange("--messages", m.messages, 0, kMostMessages);
   if (m.vector_messages < 0 || m.vector_messages > m.messages) {

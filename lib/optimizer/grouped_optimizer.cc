@@ -133,8 +133,9 @@ NamedTensors GroupedOptimizer::PartOf(size_t group, const NamedTensors& state) {
 absl::Status GroupedOptimizer::SetState(const NamedTensors& state) {
   if (alternate_steps_ > 0) {
     RETURN_IF_ERROR(CheckStateTensor(state, "turns_step", Tensor::Scalar<int64_t>(0)));
-    if (state.At("turns_step").values<int64_t>()[0] < 0)
+    if (state.At("turns_step").values<int64_t>()[0] < 0) {
       return absl::InvalidArgumentError("\"turns_step\" is negative");
+    }
   }
   std::vector<NamedTensors> before;
   for (size_t g = 0; g < groups_.size(); ++g) {

@@ -141,8 +141,9 @@ TEST(MachinePeaksTest, JsonRoundTrip) {
   ASSERT_TRUE(ParseMachinePeaks(MachinePeaksJson(peaks), &read));
   EXPECT_EQ(read.fma_fp32_one, 1.5e11);
   EXPECT_EQ(MachinePeaksJson(read), MachinePeaksJson(peaks));
-  for (const char* bad : {"", "[]", "{\"disk_read\": \"x\"}", "{\"cached\": 1}"})
+  for (const char* bad : {"", "[]", "{\"disk_read\": \"x\"}", "{\"cached\": 1}"}) {
     EXPECT_FALSE(ParseMachinePeaks(bad, &read));
+  }
 }
 
 }  // namespace

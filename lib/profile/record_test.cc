@@ -79,8 +79,9 @@ TEST(RecordTest, LeavesOutWhatIsNotKnown) {
   record.data.stages.pop_back();
   record.data.spans.pop_back();
   const std::string json = ProfileRecordJson(record);
-  for (const char* absent : {"operators", "allocations", "device_s", "\"atoms\""})
+  for (const char* absent : {"operators", "allocations", "device_s", "\"atoms\""}) {
     EXPECT_THAT(json, Not(HasSubstr(absent)));
+  }
   EXPECT_THAT(json, HasSubstr("\"counters\":{}"));
 }
 

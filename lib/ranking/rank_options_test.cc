@@ -18,8 +18,9 @@ using ::testing::HasSubstr;
 
 TEST(RankOptionsTest, NamesAreReadBack) {
   for (const char* name : {"train", "valid", "test"}) EXPECT_EQ(GraphSplitName(*ParseGraphSplit(name)), name);
-  for (const char* name : {"train", "train+valid", "all"})
+  for (const char* name : {"train", "train+valid", "all"}) {
     EXPECT_EQ(RankingFilterName(*ParseRankingFilter(name)), name);
+  }
   for (const char* name : {"auto", "tail", "both"}) EXPECT_EQ(RankingDirectionName(*ParseRankingDirection(name)), name);
   for (const char* name : {"standard", "tiepin", "original"}) {
     EXPECT_EQ(RankingConventionName(*ParseRankingConvention(name)), name);

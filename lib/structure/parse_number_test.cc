@@ -88,8 +88,9 @@ TEST(ParseNumberTest, Integers) {
 TEST(ParseNumberTest, Elements) {
   EXPECT_EQ(ParseElement("Ti"), 22);
   EXPECT_EQ(ParseElement("22"), 22);
-  for (const char* text : {"", "0", "119", "-1", "22.0", "99999999999999999999", "Xx"})
+  for (const char* text : {"", "0", "119", "-1", "22.0", "99999999999999999999", "Xx"}) {
     EXPECT_EQ(ParseElement(text), 0);
+  }
 }
 
 TEST(ParseNumberTest, WordsStopAtBlanks) {

@@ -33,8 +33,9 @@ class RunnerReader : public FrameReader {
   absl::StatusOr<bool> ReadFrame(Structure* structure) override {
     absl::string_view line;
     if (!NextContent(&line)) return false;
-    if (absl::StripAsciiWhitespace(line) != "begin")
+    if (absl::StripAsciiWhitespace(line) != "begin") {
       return Error(Quoted(line), ", expected \"begin\" or the end of the file");
+    }
     begin_line_ = lines().line_number();
     vectors_ = 0;
     charge_.reset();
@@ -88,8 +89,9 @@ class RunnerReader : public FrameReader {
       if (!energy.has_value()) return Error("energy: ", WhyNoNumber(rest), ", expected one number");
       if (structure->energy.has_value()) return Error("a second \"energy\" in one structure, expected one");
       structure->energy = *energy * energy_;
-      if (!std::isfinite(*structure->energy))
+      if (!std::isfinite(*structure->energy)) {
         return Error("energy: ", Quoted(rest), " is too large, expected one number");
+      }
     } else if (word == "charge") {
       if (!ParseNumber(rest).has_value()) return Error("charge: ", WhyNoNumber(rest), ", expected one number");
       charge_.emplace(rest.data(), rest.size());
@@ -137,8 +139,9 @@ class RunnerReader : public FrameReader {
   }
 
   absl::Status Finish(int64_t count, Structure* structure) {
-    if (count == 0)
+    if (count == 0) {
       return Error("no atoms in the structure that begins in line ", begin_line_, ", expected ", kAtomRow);
+    }
     if (vectors_ != 0 && vectors_ != 3) {
       return Error(vectors_, " lattice vectors in the structure that begins in line ", begin_line_,
                    ", expected three or none");

@@ -141,8 +141,9 @@ class XsfReader : public FrameReader {
       const bool used = word == "PRIMVEC";
       Matrix3 vectors;
       for (int i = 0; i < 3; ++i) {
-        if (!NextContent(&line))
+        if (!NextContent(&line)) {
           return Ended("the file ends after ", i, " of the 3 vectors of ", used ? "PRIMVEC" : "CONVVEC");
+        }
         if (i == 0 && used) cell_line_ = lines().line_number();
         const char* p = line.data();
         const char* const end = p + line.size();
@@ -195,8 +196,9 @@ class XsfReader : public FrameReader {
 
   absl::StatusOr<int64_t> ReadCount(absl::string_view keyword) {
     absl::string_view line;
-    if (!NextContent(&line))
+    if (!NextContent(&line)) {
       return Ended("the file ends behind ", keyword, ", expected \"N 1\", N the number of atoms");
+    }
     count_line_ = lines().line_number();
     const char* p = line.data();
     const char* const end = p + line.size();
@@ -392,8 +394,9 @@ class XsfReader : public FrameReader {
     }
     info_.clear();
     for (const auto& [key, value] : comments_.other) info_.emplace_back(key, value);
-    if (!comments_.total.has_value() && !comments_.energy.has_value() && comments_.cohesive.has_value())
+    if (!comments_.total.has_value() && !comments_.energy.has_value() && comments_.cohesive.has_value()) {
       info_.emplace_back("energy_kind", "cohesive");
+    }
     SetInfo(info_, &structure->info);
   }
 

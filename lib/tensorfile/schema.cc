@@ -61,8 +61,9 @@ std::string Unify(const TensorRule& rule, const Tensor& tensor, Symbols* symbols
   for (int i = 0; i < tensor.rank(); ++i) {
     const Dimension dimension = ParseDimension(rule.shape[i]);
     if (dimension.symbol.empty()) {
-      if (tensor.dim(i) != dimension.number)
+      if (tensor.dim(i) != dimension.number) {
         return absl::StrCat(" (", tensor.dim(i), " is not ", dimension.number, ")");
+      }
       continue;
     }
     const int64_t value = tensor.dim(i) - dimension.number;

@@ -148,8 +148,9 @@ TEST(FormatTensorHeaderTest, ReadsBackAndAligns) {
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->metadata, header.metadata);
   std::vector<std::string> order;
-  for (const TensorEntry& entry : read->entries)
+  for (const TensorEntry& entry : read->entries) {
     order.push_back(absl::StrCat(entry.name, "@", entry.begin, "..", entry.end));
+  }
   EXPECT_THAT(order, ElementsAre("@0..8", "c@8..12", "a\"b@12..16", "ü@16..16"));
 }
 

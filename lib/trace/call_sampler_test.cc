@@ -78,8 +78,9 @@ TEST(CallSamplerTest, UnequalAndInterruptedCallsAreRightOnAverage) {
 // A call of a second is not multiplied.
 TEST(CallSamplerTest, VeryLongCallsStandForThemselves) {
   CallSampler sampler;
-  for (int i = 0; i < 1000; ++i)
+  for (int i = 0; i < 1000; ++i) {
     sampler.WantsTime(true, kLimits) ? sampler.Timed(1000, kLimits) : (sampler.Skipped(), 0);
+  }
   while (sampler.WantsTime(true, kLimits)) sampler.Timed(1000, kLimits);
   while (!sampler.WantsTime(true, kLimits)) sampler.Skipped();
   EXPECT_LE(sampler.Timed(2000000000, kLimits), 2000000000 + 1000 * CallSampler::kMostSkipped);
@@ -88,8 +89,9 @@ TEST(CallSamplerTest, VeryLongCallsStandForThemselves) {
 // A long stage inside a call represents itself, and not the calls that the surrounding call represents.
 TEST(CallSamplerTest, WhatIsRegardedByItselfIsNotMultiplied) {
   CallSampler sampler;
-  for (int i = 0; i < 1000; ++i)
+  for (int i = 0; i < 1000; ++i) {
     sampler.WantsTime(true, kLimits) ? sampler.Timed(1000, kLimits) : (sampler.Skipped(), 0);
+  }
   while (!sampler.WantsTime(true, kLimits)) sampler.Skipped();
   while (sampler.WantsTime(true, kLimits)) sampler.Timed(1000, kLimits);
   int skipped = 0;

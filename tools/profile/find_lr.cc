@@ -57,8 +57,10 @@ std::string Table(const std::vector<double>& rate, const std::vector<double>& lo
 absl::StatusOr<std::string> GroupsOfTest(const std::optional<std::string>& groups,
                                          const std::optional<std::string>& learning_rate, const FindLrOptions& options,
                                          TrialRunner* runner) {
-  if (!groups.has_value() || (!absl::StrContains(*groups, "learning_rate") && !absl::StrContains(*groups, "optimizer")))
+  if (!groups.has_value() ||
+      (!absl::StrContains(*groups, "learning_rate") && !absl::StrContains(*groups, "optimizer"))) {
     return "";
+  }
   TuneFlags flags;
   if (learning_rate.has_value()) flags.emplace_back("learning_rate", *learning_rate);
   // A default rate depends on data and preset: a short run says what it is.

@@ -74,14 +74,17 @@ absl::StatusOr<std::string> Mode(bool has_command) {
   if (FLAGS_find_batch_size) chosen.push_back("--find_batch_size");
   if (FLAGS_find_lr) chosen.push_back("--find_lr");
   if (!FLAGS_records.empty()) chosen.push_back("--records");
-  if (chosen.size() > 1)
+  if (chosen.size() > 1) {
     return absl::InvalidArgumentError(absl::StrCat(chosen[0], " and ", chosen[1], ": give one of them"));
+  }
   if (chosen.empty()) chosen.push_back("a command");
   const bool alone = chosen[0] == "--machine" || chosen[0] == "--records";
-  if (alone && has_command)
+  if (alone && has_command) {
     return absl::InvalidArgumentError(absl::StrCat(chosen[0], " runs no command: leave it out"));
-  if (!alone && !has_command)
+  }
+  if (!alone && !has_command) {
     return absl::InvalidArgumentError("needs a command: profile [flags] -- COMMAND...; see profile --help");
+  }
   return chosen[0];
 }
 

@@ -108,8 +108,9 @@ std::string Summary(const TuneCandidates& candidates, const TuneResult& result, 
       return std::find(states.begin(), states.end(), outcome.state) != states.end();
     });
   };
-  if (all_are({State::kRefused, State::kFailed}))
+  if (all_are({State::kRefused, State::kFailed})) {
     return "suggested: the flags as they are; nothing else can be tried\n";
+  }
   if (all_are({State::kRefused, State::kFailed, State::kNotTried})) {
     return "suggested: nothing, because nothing was measured: give a longer --time_budget\n";
   }

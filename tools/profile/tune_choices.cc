@@ -36,8 +36,9 @@ class Lister {
     Batches();
     Precision();
     if (forces_) ForceFraction();
-    if (Is("compile_mode", "compile"))
+    if (Is("compile_mode", "compile")) {
       Try("compile_mode", "none", Effect::kSame, "LibTorch's operations, the reference");
+    }
     return std::move(list_);
   }
 
@@ -98,8 +99,9 @@ class Lister {
 
   void Angular() {
     if (many_body_) return LeaveOut("angular", "many-body potentials have no triplets");
-    if (cached_features_ && !forces_)
+    if (cached_features_ && !forces_) {
       return LeaveOut("angular", "features are cached: they are not computed in training");
+    }
     const bool moments = !Is("angular", "triplets");
     Try("angular", moments ? "triplets" : "moments", Effect::kSame, "the same sums, in another order");
   }
@@ -113,8 +115,9 @@ class Lister {
   }
 
   void Workers() {
-    if (cached_features_ && !forces_)
+    if (cached_features_ && !forces_) {
       return LeaveOut("num_workers", "features are cached: batches are read in place, workers cannot help");
+    }
     if (processors_ < 2) return LeaveOut("num_workers", "there is one processor: a worker would take it from training");
     const auto now = static_cast<int>(Number("num_workers"));
     for (const int workers : {1, 2, 0}) {
@@ -127,11 +130,13 @@ class Lister {
   void Precision() {
     const std::string now = Value("precision");
     if (data_.triples) {
-      if (now != "bf16-mixed" && !Is("float32_matmul_precision", "high"))
+      if (now != "bf16-mixed" && !Is("float32_matmul_precision", "high")) {
         Try("precision", "bf16-mixed", Effect::kAccuracy,
             "factors of large products are rounded to 16 bits: costs accuracy");
-      if (now != "bf16-mixed" && now != "fp64" && !Is("float32_matmul_precision", "high"))
+      }
+      if (now != "bf16-mixed" && now != "fp64" && !Is("float32_matmul_precision", "high")) {
         Try("float32_matmul_precision", "high", Effect::kCourse, "factors of large products keep 17 of 24 bits");
+      }
       if (now == "fp64") Try("precision", "fp32", Effect::kCourse, "32 bits");
       return;
     }
@@ -160,9 +165,10 @@ class Lister {
     if (!data_.triples) {
       for (const char* preset : {"max-autotune", "reduce-overhead", "default"}) {
         if (many_body_ && absl::StrContains(preset, "auto")) continue;  // which tunes networks of features
-        if (!Is("compile_preset", preset))
+        if (!Is("compile_preset", preset)) {
           Try("compile_preset", preset, Effect::kSame,
               absl::StrContains(preset, "auto") ? "rounds otherwise" : "same bits");
+        }
       }
     }
   }

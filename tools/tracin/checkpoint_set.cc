@@ -59,8 +59,9 @@ absl::Status SetCheckpoints(const std::vector<std::string>& paths, CheckpointSet
   ASSIGN_OR_RETURN(CheckpointSeries series, OrderCheckpoints(std::move(summaries), SettingsOfRun));
   for (const std::string& message : series.messages) PrintMessage(message);
   checkpoint_set->checkpoints = std::move(series.checkpoints);
-  for (const CheckpointSummary& checkpoint : checkpoint_set->checkpoints)
+  for (const CheckpointSummary& checkpoint : checkpoint_set->checkpoints) {
     checkpoint_set->paths.push_back(checkpoint.path);
+  }
   checkpoint_set->is_kge = checkpoint_set->checkpoints[0].task.count("kge_model") > 0;
   return absl::OkStatus();
 }

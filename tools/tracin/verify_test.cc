@@ -73,8 +73,9 @@ TEST(VerifyTest, OneWrongExampleIsNamed) {
 TEST(VerifyTest, AGradientThatNearlyVanishesIsHeldToTheOthers) {
   for (const double factor : {1 + 1e-4, 1.5}) {
     WrongProducts products(3, factor);
-    for (int i = 0; i < DenseProducts::kNumParameters; ++i)
+    for (int i = 0; i < DenseProducts::kNumParameters; ++i) {
       products.train[3 * DenseProducts::kNumParameters + i] *= 1e-9;
+    }
     EXPECT_EQ(Verify({1}, &products, None()).ok(), factor < 1.1) << factor;
   }
 }

@@ -144,8 +144,9 @@ Checker*& Started() {
 }  // namespace
 
 absl::StatusOr<bool> CanReadInputsTwice(const ToolRun& run) {
-  if (Value("committee") != "1" || Value("compile_preset") == "max-autotune" || Value("preload") != "none")
+  if (Value("committee") != "1" || Value("compile_preset") == "max-autotune" || Value("preload") != "none") {
     return false;
+  }
   for (const gflags::CommandLineFlagInfo& flag : ToolFlags()) {
     if (flag.type == "string" && NamesPipe(flag.current_value)) return false;
   }
@@ -156,8 +157,9 @@ absl::StatusOr<bool> CanReadInputsTwice(const ToolRun& run) {
   for (const char* flag : {"validation_data", "test_data"}) {
     if (Value(flag).empty()) continue;
     const absl::StatusOr<std::vector<std::string>> files = ExpandInputs(SplitInputs(Value(flag)));
-    if (!files.ok())
+    if (!files.ok()) {
       return absl::Status(files.status().code(), absl::StrCat("--", flag, ": ", files.status().message()));
+    }
     inputs.insert(inputs.end(), files->begin(), files->end());
   }
   double share = 0;

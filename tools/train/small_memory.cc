@@ -53,8 +53,9 @@ void StartWithOneThread(char** argv, char** environment) {
   // A loader is not the program: start_script.h, whose strings of C++ are not to be had yet.
   constexpr size_t kName = sizeof(rutile::kStartScriptVariable) - 1;
   for (char** entry = environment; *entry != nullptr && std::strstr(path, "/ld-linux") != nullptr; ++entry) {
-    if (std::strncmp(*entry, rutile::kStartScriptVariable, kName) == 0 && (*entry)[kName] == '=')
+    if (std::strncmp(*entry, rutile::kStartScriptVariable, kName) == 0 && (*entry)[kName] == '=') {
       program = *entry + kName + 1;
+    }
   }
   std::memcpy(changed, environment, size * sizeof(char*));
   changed[size] = one;

@@ -52,8 +52,9 @@ TEST(ChebyshevTablesTest, AdditionTheorem) {
     ASSERT_EQ(a.size(), tables.num_harmonics);
     for (int n = 0; n <= order; ++n) {
       double sum = 0;
-      for (int k = 0; k < tables.num_harmonics; ++k)
+      for (int k = 0; k < tables.num_harmonics; ++k) {
         sum += 2 * tables.angular[k * tables.angular_stride + n] * a[k] * b[k];
+      }
       EXPECT_NEAR(sum, std::cos(n * std::acos(cosine)), 1e-13) << order << " " << n;
     }
   }

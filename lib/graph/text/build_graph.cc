@@ -53,8 +53,9 @@ class Builder {
       ASSIGN_OR_RETURN(result_.edge_map, EdgeMap::Read(options_.edge_map));
     }
     if (!options_.entity_to_id.empty()) RETURN_IF_ERROR(entities_.ReadFrom(options_.entity_to_id, &report().formats));
-    if (!options_.relation_to_id.empty())
+    if (!options_.relation_to_id.empty()) {
       RETURN_IF_ERROR(relations_.ReadFrom(options_.relation_to_id, &report().formats));
+    }
     RETURN_IF_ERROR(ReadSplit(0, options_.train, &graph().train));
     RETURN_IF_ERROR(ReadSplit(1, options_.valid, &graph().valid));
     RETURN_IF_ERROR(ReadSplit(2, options_.test, &graph().test));
@@ -330,9 +331,10 @@ class Builder {
       // The file may contain ids; the message gives the name.
       if (id >= 0) name = names->vocabulary().name(id);
       names->MarkUnseen(name);
-      if (what.empty())
+      if (what.empty()) {
         what = absl::StrCat("the ", names->what(), " ", JsonQuote(name), " is in no training triple",
                             IsWeighted() ? " of a weight above 0" : "");
+      }
     };
     check(&entities_, text.head, triple.head);
     check(&relations_, text.relation, triple.relation);

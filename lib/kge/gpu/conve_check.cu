@@ -80,8 +80,9 @@ struct Inputs {
     parameters.resize(shape.num_parameters);
     for (T& value : parameters) value = static_cast<T>(0.1 * uniform(random) + 0.05);
     const auto fill = [&](int64_t offset, int64_t n, double least) {
-      for (int64_t i = 0; offset >= 0 && i < n; ++i)
+      for (int64_t i = 0; offset >= 0 && i < n; ++i) {
         parameters[offset + i] = static_cast<T>(least + uniform(random) / 4);
+      }
     };
     fill(shape.conv_weight, shape.channels * shape.kernel_height * shape.kernel_width, 0);
     for (const int64_t at : {shape.bn0_weight, shape.bn0_variance}) fill(at, 1, 1);

@@ -105,8 +105,9 @@ TEST(ForwardBlockTest, EveryWidth) {
         std::fill_n(tile.data() + layout.result_row * kStride, kAtoms, 1.0f);
         std::vector<float> gradients(parameters.size()), x_gradients(x.size());
         BackwardBlock(layout, parameters.data(), kAtoms, tile.data(), gradients.data(), x_gradients.data());
-        for (int i = 0; i < width * kFeatures; ++i)
+        for (int i = 0; i < width * kFeatures; ++i) {
           EXPECT_EQ(gradients[shape.weight_offset(0, 0) + i], sums[i]) << width;
+        }
         for (int i = 0; i < kAtoms * kFeatures; ++i) EXPECT_EQ(x_gradients[i], slopes[i % kFeatures]) << width;
       }
     }

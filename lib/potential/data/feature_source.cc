@@ -141,8 +141,9 @@ absl::Status FeatureSource::ForEach(absl::Span<const int64_t> structures,
   for (size_t begin = 0; begin < structures.size();) {
     size_t end = begin;
     int64_t atoms = 0;
-    while (end < structures.size() && (end == begin || atoms < kChunkAtoms))
+    while (end < structures.size() && (end == begin || atoms < kChunkAtoms)) {
       atoms += data_.num_atoms(structures[end++]);
+    }
     memory.resize(std::max<size_t>(memory.size(), atoms * f));
     rows.clear();
     T* row = memory.data();

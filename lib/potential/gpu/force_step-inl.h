@@ -206,8 +206,9 @@ class ForceStepOn : public ForceStep<T> {
     const int64_t b = batch.num_structures;
     num_atoms_ = 0;
     for (int64_t s = 0; s < b; ++s) num_atoms_ += loaded_[batch.structure[s]].num_atoms;
-    if (num_atoms_ > std::numeric_limits<int32_t>::max())
+    if (num_atoms_ > std::numeric_limits<int32_t>::max()) {
       return "a batch has more than 2^31 atoms; take fewer structures";
+    }
     area_.Clear();
     Places& at = places_;
     at.parameters = area_.template Place<T>(num_parameters_);

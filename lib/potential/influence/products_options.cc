@@ -53,8 +53,9 @@ absl::Status CheckPotentialProductsOptions(const PotentialProductsOptions& optio
 
 absl::StatusOr<TermWeights> TermWeightsOf(const LossOptions& loss, const std::vector<double>& loss_weight) {
   const bool force = loss.force_weight > 0, stress = loss.stress_weight > 0;
-  if (loss_weight.empty())
+  if (loss_weight.empty()) {
     return TermWeights{loss.energy_weight > 0 ? 1.0 : 0.0, force ? 1.0 : 0.0, stress ? 1.0 : 0.0};
+  }
   const size_t terms = 1 + force + stress;
   if (loss_weight.size() != terms) {
     return absl::InvalidArgumentError(absl::StrCat("the checkpoint weighs ", loss_weight.size(),

@@ -67,8 +67,9 @@ double AtomEnergy(const Potential& p, const Tensor& parameters, int species, con
     std::vector<double> y;
     for (int o = 0; o < p.shape.layer_outputs(layer); ++o) {
       double sum = values[p.shape.bias_offset(species, layer) + o];
-      for (size_t i = 0; i < x.size(); ++i)
+      for (size_t i = 0; i < x.size(); ++i) {
         sum += values[p.shape.weight_offset(species, layer) + o * x.size() + i] * x[i];
+      }
       y.push_back(layer + 1 < p.shape.num_layers() ? std::tanh(sum) : sum);
     }
     x = y;

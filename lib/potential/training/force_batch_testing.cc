@@ -52,8 +52,9 @@ NamedTensors MakeForceBatch(absl::Span<const Structure> structures, const Chebys
     if (with_geometry) {
       for (const int32_t j : list.j) pair_j.push_back(static_cast<int32_t>(first + j));
       Append(list.shift, &pair_shift);
-      for (int64_t i = 0; i < atoms; ++i)
+      for (int64_t i = 0; i < atoms; ++i) {
         pair_offset.push_back(pair_offset.back() + list.offset[i + 1] - list.offset[i]);
+      }
     } else {
       features.Compute(own_species, list, features.MakeWorkspace().get(), absl::MakeSpan(rows));
       pair_offset.resize(pair_offset.size() + atoms, pair_offset.back());

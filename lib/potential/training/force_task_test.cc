@@ -165,8 +165,9 @@ TEST(ForceTaskTest, FollowsTheGoldenTrainings) {
       std::vector<double> g(p.size());
       double norm = 0;
       for (size_t i = 0; i < g.size(); ++i) {
-        for (size_t term = 0; term < gradients.terms.size(); ++term)
+        for (size_t term = 0; term < gradients.terms.size(); ++term) {
           g[i] += loss.weight[term] * gradients.terms[term][i];
+        }
         norm += g[i] * g[i];
       }
       EXPECT_NEAR(std::sqrt(norm), step.gradient_norm, 1e-9);

@@ -287,8 +287,9 @@ struct CountBody {
     for (int k = 0; k < Tile::kSlice; ++k) {
       Group a[Tile::kThreadQueries / Group::kSize], b[Tile::kThreadEntities / Group::kSize];
       RUTILE_UNROLL
-      for (int g = 0; g < Tile::kThreadQueries / Group::kSize; ++g)
+      for (int g = 0; g < Tile::kThreadQueries / Group::kSize; ++g) {
         a[g] = q[k * (Tile::kQueries / Group::kSize) + g * 4];
+      }
       RUTILE_UNROLL
       for (int g = 0; g < Tile::kThreadEntities / Group::kSize; ++g) {
         b[g] = e[k * (Tile::kEntities / Group::kSize) + g * 8];

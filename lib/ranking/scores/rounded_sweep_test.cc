@@ -47,8 +47,9 @@ TEST(RoundedSweepTest, ShowsEveryScoreWithinItsBound) {
               ASSERT_EQ(at.block.rows + k * c.dim, entity.data() + e * c.dim);
               ASSERT_EQ(at.block.bias[k], bias[e]);
               double exact = 0;
-              for (int64_t i = 0; i < c.dim; ++i)
+              for (int64_t i = 0; i < c.dim; ++i) {
                 exact += static_cast<double>(hidden[q * c.dim + i]) * entity[e * c.dim + i];
+              }
               const double reach = at.bound.rounded * at.block.rounded[k] + at.bound.rest * at.block.rest[k];
               const double error = std::abs(at.scores[k] - exact);
               ASSERT_LE(error, reach) << q << ", " << e;

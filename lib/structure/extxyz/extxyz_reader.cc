@@ -273,8 +273,9 @@ class ExtxyzReader : public FrameReader {
       for (double& x : m) x /= -volume;
     }
     for (double x : m) {
-      if (!std::isfinite(x))
+      if (!std::isfinite(x)) {
         return Error(key, " over the volume ", volume, " is not finite; correct it or the Lattice");
+      }
     }
     structure->stress = m;
     return absl::OkStatus();

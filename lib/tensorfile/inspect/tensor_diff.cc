@@ -65,8 +65,9 @@ std::string DiffValues(const Tensor& a, const Tensor& b, const TensorDiffOptions
 
 void DiffMetadata(const TensorFile& a, const TensorFile& b, std::vector<std::string>* differences) {
   const auto add = [&](const std::string& key, absl::string_view what) {
-    if (!absl::StartsWith(key, "crc32c."))
+    if (!absl::StartsWith(key, "crc32c.")) {
       differences->push_back(absl::StrCat("metadata ", JsonQuote(key), ": ", what));
+    }
   };
   for (const auto& [key, value] : a.metadata) {
     const auto other = b.metadata.find(key);

@@ -326,8 +326,9 @@ absl::StatusOr<CheckpointPlace> ReadCheckpointPlace(absl::string_view path) {
 uint64_t Fingerprint(int64_t num_examples, absl::Span<const int64_t> train, absl::Span<const int64_t> validation) {
   uint64_t value = RandomStream(num_examples, "fingerprint", train.size(), validation.size()).Next();
   for (const absl::Span<const int64_t> part : {train, validation}) {
-    for (const int64_t example : part)
+    for (const int64_t example : part) {
       value = (value ^ static_cast<uint64_t>(example)) * 0x9e3779b97f4a7c15 + (value >> 29);
+    }
   }
   return value;
 }

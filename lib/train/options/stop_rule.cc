@@ -142,8 +142,9 @@ void StopRule::Observe(double value) {
 }
 
 std::string StopRule::Limit(int64_t epochs_done, int64_t steps_done, absl::Duration elapsed) const {
-  if (options_.max_epochs > 0 && epochs_done >= options_.max_epochs)
+  if (options_.max_epochs > 0 && epochs_done >= options_.max_epochs) {
     return absl::StrCat("max_epochs=", options_.max_epochs);
+  }
   if (options_.max_steps >= 0 && steps_done >= options_.max_steps) {
     return absl::StrCat("max_steps=", options_.max_steps);
   }

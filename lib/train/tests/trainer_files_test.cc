@@ -169,8 +169,9 @@ TEST(TrainerFilesTest, BarebonesWritesAtTheEnd) {
   ASSERT_TRUE(TrainNoisyToy(options, dir).ok());
   EXPECT_FALSE(FileExists(dir + "/log.tsv"));
   ASSERT_TRUE(TrainNoisyToy(ToyOptions(2), plain).ok());
-  for (const char* file : {"/best.safetensors", "/last.safetensors"})
+  for (const char* file : {"/best.safetensors", "/last.safetensors"}) {
     EXPECT_EQ(FileBytes(dir + file), FileBytes(plain + file));
+  }
 }
 
 TEST(TrainerFilesTest, NoneAtAll) {

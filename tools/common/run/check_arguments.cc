@@ -116,8 +116,9 @@ absl::Status CheckArguments(absl::Span<const Argument> arguments, absl::Span<con
     if (word.has_value) {
       status = SetFlag(argument, word.name, argument.text.substr(argument.text.find('=') + 1));
     } else if (!word.is_bool) {
-      if (!has_next)
+      if (!has_next) {
         return Error(argument, absl::StrCat("--", word.name, " has no value; expected --", word.name, "=..."));
+      }
       // gflags would take the next flag as the value, and both would be lost.
       const std::string& next = arguments[++i].text;
       if (absl::StartsWith(next, "--") && next != "--" &&

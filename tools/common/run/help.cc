@@ -78,8 +78,9 @@ std::string WithDefault(const HelpFlag& flag) {
 // The first sentence. A period ends one where a space and a capital letter follow.
 std::string FirstSentence(absl::string_view text) {
   for (size_t i = 0; i + 2 < text.size(); ++i) {
-    if (text[i] == '.' && text[i + 1] == ' ' && absl::ascii_isupper(text[i + 2]))
+    if (text[i] == '.' && text[i + 1] == ' ' && absl::ascii_isupper(text[i + 2])) {
       return std::string(text.substr(0, i + 1));
+    }
   }
   return std::string(text);
 }

@@ -211,8 +211,9 @@ void PrintLastMessage(absl::string_view what) {
 void SetMessageRank(int rank, bool rank_0_leads) {
   message_rank = rank;
   quiet = rank > 0 || !rank_0_leads;
-  if (quiet && std::freopen("/dev/null", "w", stdout) == nullptr)
+  if (quiet && std::freopen("/dev/null", "w", stdout) == nullptr) {
     PrintError(absl::InternalError("cannot open /dev/null"));
+  }
 }
 
 void ExitTool(const ToolRun& run, int exit_status) {

@@ -93,8 +93,9 @@ absl::Status AddNewEntities(const ToolRun& run, KgeModels* models, KnowledgeGrap
   for (size_t m = 0; m < models->models.size(); ++m) {
     TrainedKge& model = models->models[m];
     const absl::StatusOr<FoldedRows> folded = FoldIn(model, added, *grown, ThreadsFromFlags());
-    if (!folded.ok())
+    if (!folded.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(models->paths[m], ": ", folded.status().message()));
+    }
     if (folded->num_stopped > 0) {
       PrintWarning(absl::StrFormat(
           "%s: the search for rows was stopped for %d of %d new entities, after many steps, at slopes of up to %.1e",

@@ -190,8 +190,9 @@ std::string StagesTsv(const CommandProfile& run, const MachinePeaks& peaks) {
       absl::StrAppend(&text, p, "\t", TsvCell(record.tool), "\t", record.pid, "\t", TsvCell(row.thread), "\t",
                       TsvCell(row.path), "\t", row.calls,
                       absl::StrFormat("\t%.6f\t%.6f\t%.3f", row.self_s, row.total_s, 100 * row.share));
-      for (const double counter : row.counters)
+      for (const double counter : row.counters) {
         absl::StrAppend(&text, "\t", counter > 0 ? absl::StrFormat("%.0f", counter) : "");
+      }
       const double seconds = row.rate_s > 0 ? row.rate_s : INFINITY;
       absl::StrAppend(&text, "\t", Cell(Count(row, Counter::kFlop) / seconds / 1e9), "\t",
                       Cell(Count(row, Counter::kBytes) / seconds / 1e9), "\t", Cell(row.roofline.intensity), "\t",

@@ -75,8 +75,9 @@ void GatherCounters(std::vector<StageRow>* rows) {
   std::map<std::string, double> waits;  // for helpers, by the stage that they help with
   const std::string wait = absl::StrCat("/", StageName(Stage::kWaitForThreads));
   for (const StageRow& row : *rows) {
-    if (row.main && absl::EndsWith(row.path, wait))
+    if (row.main && absl::EndsWith(row.path, wait)) {
       waits[row.path.substr(0, row.path.size() - wait.size())] = row.self_s;
+    }
   }
   for (StageRow& row : *rows) {
     row.rate_s = row.self_s / row.num_threads;

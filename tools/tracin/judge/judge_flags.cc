@@ -153,8 +153,9 @@ std::vector<std::string> GivenScoreFlags() {
   gflags::GetAllFlags(&flags);
   std::vector<std::string> given;
   for (const gflags::CommandLineFlagInfo& flag : flags) {
-    if (!absl::StrContains(flag.filename, "tools/") || !FlagGiven(flag.name.c_str()) || own.count(flag.name) > 0)
+    if (!absl::StrContains(flag.filename, "tools/") || !FlagGiven(flag.name.c_str()) || own.count(flag.name) > 0) {
       continue;
+    }
     given.push_back(absl::StrCat("--", flag.name, "=", flag.current_value));
   }
   return given;

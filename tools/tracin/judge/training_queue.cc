@@ -59,8 +59,9 @@ std::string LastLine(const std::string& path) {
   const absl::StatusOr<FileContents> contents = FileContents::Open(path);
   if (!contents.ok()) return "";
   std::string last;
-  for (const absl::string_view line : absl::StrSplit(contents->data(), '\n', absl::SkipEmpty()))
+  for (const absl::string_view line : absl::StrSplit(contents->data(), '\n', absl::SkipEmpty())) {
     last = std::string(line);
+  }
   return last;
 }
 

@@ -60,8 +60,9 @@ absl::StatusOr<std::optional<CheckpointSummary>> CheckpointToResume() {
   // The trainer goes on from the newest of the numbered ones, then.
   for (const std::string& path : run.NumberedCheckpoints()) {
     std::optional<CheckpointSummary> numbered = FirstWhole({path});
-    if (numbered.has_value() && (!found.has_value() || PlaceOf(*numbered) > PlaceOf(*found)))
+    if (numbered.has_value() && (!found.has_value() || PlaceOf(*numbered) > PlaceOf(*found))) {
       found = std::move(numbered);
+    }
   }
   return found;
 }

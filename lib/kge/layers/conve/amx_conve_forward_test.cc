@@ -119,8 +119,9 @@ TEST_P(AmxConveForwardTest, AnExampleHasTheSameBitsAlone) {
   const Outcome together = RunLayers(layers, sizes, images.data(), sizes.examples);
   const Outcome alone = RunLayers(layers, sizes, images.data() + last * image, 1);
   for (int64_t j = 0; j < sizes.outputs; ++j) EXPECT_EQ(together.sums[last * sizes.outputs + j], alone.sums[j]);
-  for (int64_t t = 0; t < sizes.map_rows; ++t)
+  for (int64_t t = 0; t < sizes.map_rows; ++t) {
     EXPECT_EQ(together.products[last * sizes.map_rows + t], alone.products[t]);
+  }
   EXPECT_EQ(together.squares[last], alone.squares[0]);
 }
 

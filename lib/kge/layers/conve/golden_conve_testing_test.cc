@@ -30,8 +30,9 @@ TEST(GoldenConveTest, TailsOfTheBatchAreThoseOfItsLabels) {
   const OwnedKgeBatch batch = golden.Batch(/*own_tail_alone=*/false);
   std::vector<double> labels(6 * 12, 0.0);
   for (size_t b = 0; b < batch.head.size(); ++b) {
-    for (int64_t k = batch.positive_offset[b]; k < batch.positive_offset[b + 1]; ++k)
+    for (int64_t k = batch.positive_offset[b]; k < batch.positive_offset[b + 1]; ++k) {
       labels[b * 12 + batch.positive[k]] = 1;
+    }
   }
   EXPECT_EQ(labels, golden.Array("labels.multihot").ToDoubles());
   EXPECT_EQ(golden.Batch(/*own_tail_alone=*/true).positive.size(), 6);

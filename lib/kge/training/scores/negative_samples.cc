@@ -63,8 +63,9 @@ NegativeSampler::NegativeSampler(std::shared_ptr<const KnowledgeGraph> graph, co
   entity_of_type_.resize(type_begin_.back());
   std::vector<int64_t> next(type_begin_.begin(), type_begin_.end() - 1);
   for (int64_t e = 0; e < n; ++e) {
-    for (const int32_t type : types.Of(static_cast<int32_t>(e)))
+    for (const int32_t type : types.Of(static_cast<int32_t>(e))) {
       entity_of_type_[next[type]++] = static_cast<int32_t>(e);
+    }
   }
 }
 

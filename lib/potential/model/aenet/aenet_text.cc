@@ -98,8 +98,9 @@ class TextSource : public AenetSource {
   // Takes the line after that of the last value.
   absl::StatusOr<std::string> Text(absl::string_view what) override {
     const absl::string_view rest = absl::StripAsciiWhitespace(TakeLine());
-    if (!rest.empty())
+    if (!rest.empty()) {
       return Error(absl::StrCat("\"", PrintableText(rest), "\" follows what was expected before ", what));
+    }
     if (at_ == text_.size()) return Error(absl::StrCat("the file ends before ", what, ", it is cut off"));
     return std::string(absl::StripAsciiWhitespace(TakeLine()));
   }

@@ -192,8 +192,9 @@ TEST(ScaleEnergiesTest, MatchesTheGoldenTraining) {
   for (const Structure& s : golden.structures) {
     double energy = *s.energy;
     size = std::max(size, std::abs(energy) / static_cast<double>(s.size()));
-    for (const uint8_t species : SpeciesIndices(s, golden.descriptor.species))
+    for (const uint8_t species : SpeciesIndices(s, golden.descriptor.species)) {
       energy -= golden.atomic_energies[species];
+    }
     targets.push_back(energy / static_cast<double>(s.size()));
   }
   const EnergyScaling scaling = ScaleEnergies(targets, size);
