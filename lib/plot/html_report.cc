@@ -13,26 +13,30 @@ namespace {
 // The page fits every width: tables and commands scroll within their own boxes, long names break, pictures shrink.
 // Paper does not scroll, so that there commands and the texts of tables break, and folded tables are open: they are
 // behind a checkbox and not in a <details>, which no older browser opens for the printer. The type of a table is the
-// smaller the more columns it has, as numbers must not break. Pictures keep their white background in the dark theme,
-// like a card, and paper is white.
+// smaller the more columns it has, as numbers must not break: 14 columns of ranks fit a window of 900 pixels. On a
+// phone they scroll under a first column that stays, as it names the row. Pictures keep their white background in the
+// dark theme, like a card, and paper is white.
 constexpr char kStyle[] = R"(
 :root { --text: #222; --quiet: #666; --line: #ddd; --ground: #fff; --code: #f5f5f3; }
 @media screen and (prefers-color-scheme: dark) {
   :root { color-scheme: dark; --text: #e4e4e4; --quiet: #a0a0a0; --line: #444; --ground: #1b1b1d; --code: #28282b; }
 }
-body { max-width: 56rem; margin: 2.5rem auto 4rem; padding: 0 1.25rem; background: var(--ground); color: var(--text);
+body { max-width: 72rem; margin: 2.5rem auto 4rem; padding: 0 1.25rem; background: var(--ground); color: var(--text);
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", "Helvetica Neue", Arial, sans-serif; }
 h1, h2, p, figcaption, footer { overflow-wrap: anywhere; }
 h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 1rem; }
 h2 { font-size: 1.2rem; margin: 2.5rem 0 .75rem; padding-bottom: .3rem; border-bottom: 1px solid var(--line); }
 p { margin: .75rem 0; max-width: 44rem; }
 .wide { overflow-x: auto; margin: 1rem 0; }
-table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; font-size: clamp(.72rem, calc(9.6rem / var(--columns)), .92rem);
+  font-variant-numeric: tabular-nums; }
 figcaption { color: var(--quiet); font-size: .88rem; max-width: 50rem; }
-th, td { padding: .3rem 1.1rem .3rem 0; text-align: right; vertical-align: top; border-bottom: 1px solid var(--line); }
+th, td { padding: .3rem clamp(.45rem, calc(7.5rem / var(--columns)), 1.1rem) .3rem 0; text-align: right; vertical-align: top; border-bottom: 1px solid var(--line); }
 th { font-weight: 600; }
+th:last-child, td:last-child { padding-right: 0; }
 th span { display: block; font-weight: 400; color: var(--quiet); font-size: .85em; }
-.text { text-align: left; min-width: 6rem; overflow-wrap: anywhere; }
+.text { text-align: left; min-width: 5.5rem; overflow-wrap: anywhere; }
+.text:first-child { position: sticky; left: 0; background: var(--ground); }
 figure { margin: 1.25rem 0; }
 figure svg { display: block; max-width: 100%; height: auto; background: #fff; border: 1px solid var(--line);
   border-radius: 6px; box-sizing: border-box; }
@@ -50,8 +54,9 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: .85rem; }
   .wide, pre { overflow: visible; }
   pre { white-space: pre-wrap; overflow-wrap: anywhere; }
   table { font-size: min(8pt, calc(88pt / var(--columns))); }
-  th, td { padding-right: .6em; }
+  th:not(:last-child), td:not(:last-child) { padding-right: .6em; }
   .text { min-width: 5em; }
+  .text:first-child { position: static; background: none; }
   .fold { display: none; }
   .fold:not(:checked) + label + .folded { display: block; }
   figure svg { max-height: 22cm; }

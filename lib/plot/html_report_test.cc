@@ -95,6 +95,10 @@ TEST(HtmlReportTest, FitsAPageOfAnyWidth) {
   for (size_t at = html.find("<table"); at != std::string::npos; at = html.find("<table", at + 1)) {
     EXPECT_EQ(html.substr(at - 18, 18), "<div class=\"wide\">");
   }
+  // Tables of many columns are set smaller, and what names a row stays while its numbers scroll.
+  EXPECT_THAT(html, HasSubstr("font-size: clamp(.72rem, calc(9.6rem / var(--columns)), .92rem);"));
+  EXPECT_THAT(html, HasSubstr("<table style=\"--columns: 4\">"));
+  EXPECT_THAT(html, HasSubstr(".text:first-child { position: sticky; left: 0; background: var(--ground); }"));
   // Text that names the table wraps with the page and not with the table.
   EXPECT_THAT(html, HasSubstr("<figcaption>Per polymorph</figcaption>\n<div class=\"wide\"><table "));
 }
@@ -110,6 +114,7 @@ TEST(HtmlReportTest, PrintsWhole) {
   EXPECT_THAT(html, HasSubstr("<table style=\"--columns: 1\">"));
   EXPECT_THAT(print, HasSubstr("table { font-size: min(8pt, calc(88pt / var(--columns))); }"));
   EXPECT_THAT(print, HasSubstr(".wide, pre { overflow: visible; }"));
+  EXPECT_THAT(print, HasSubstr(".text:first-child { position: static; background: none; }"));
   EXPECT_THAT(print, HasSubstr("pre { white-space: pre-wrap; overflow-wrap: anywhere; }"));
   EXPECT_THAT(print, HasSubstr(".fold:not(:checked) + label + .folded { display: block; }"));
   EXPECT_THAT(print, HasSubstr("figure svg { max-height: 22cm; }"));
