@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -12,6 +13,9 @@
 #include "lib/base/interrupt.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/machine/parallel_for.h"
+#include "lib/matrix/factor_rounding.h"
+#include "lib/matrix/matrix_products.h"
 #include "lib/ranking/scores/score_form.h"
 
 namespace rutile {
@@ -47,54 +51,81 @@ struct Member {
   }
 };
 
-// Returns 1 over the standard deviation of <v, x> over vectors x of this covariance, or 0 where all are equal.
-// v: [width].
-double Scale(const std::vector<double>& covariance, const double* v, int64_t width) {
-  double variance = 0;
-  for (int64_t i = 0; i < width; ++i) {
-    double sum = 0;
-    for (int64_t j = 0; j < width; ++j) sum += covariance[i * width + j] * v[j];
-    variance += v[i] * sum;
+// Rows or columns that one thread takes at a time, and rows whose products with a covariance are in memory at a time.
+constexpr int64_t kGrain = 64, kProductRows = 2048;
+
+// Threads, and products of matrices on them, whose rows have the same bits for any number of threads.
+struct Work {
+  explicit Work(int num_threads) : pool(num_threads), products(FactorRounding::kNone, &pool) {}
+  ThreadPool pool;
+  MatrixProducts<double> products;
+};
+
+// Multiplies each row v by 1 over the standard deviation of <v, x> over vectors x of this covariance, [width, width],
+// or by 0 where all <v, x> are equal. rows: [num, width].
+void Standardize(const std::vector<double>& covariance, int64_t width, Work* work, std::vector<double>* rows) {
+  const int64_t num = static_cast<int64_t>(rows->size()) / width;
+  std::vector<double> product(std::min(num, kProductRows) * width);
+  for (int64_t first = 0; first < num; first += kProductRows) {
+    const int64_t count = std::min(kProductRows, num - first);
+    double* const part = rows->data() + first * width;
+    work->products.Multiply({part, count, width, width}, {covariance.data(), width, width, width}, /*add=*/false,
+                            product.data(), width);
+    work->pool.For(count, kGrain, [&](int64_t begin, int64_t end, int) {
+      for (int64_t r = begin; r < end; ++r) {
+        double* const row = part + r * width;
+        const double variance = std::inner_product(row, row + width, product.begin() + r * width, 0.0);
+        const double scale = variance > 0 ? 1 / std::sqrt(variance) : 0;
+        for (int64_t i = 0; i < width; ++i) row[i] *= scale;
+      }
+    });
   }
-  return variance > 0 ? 1 / std::sqrt(variance) : 0;
 }
 
 // Takes the mean from each row, and returns the covariance of what is left, [width, width]. rows: [num, width].
-std::vector<double> CenterRows(int64_t num, int64_t width, std::vector<double>* rows) {
+std::vector<double> CenterRows(int64_t num, int64_t width, Work* work, std::vector<double>* rows) {
   std::vector<double> mean(width), size(width);
-  for (int64_t e = 0; e < num; ++e) {
-    for (int64_t i = 0; i < width; ++i) {
-      mean[i] += (*rows)[e * width + i] / static_cast<double>(num);
-      size[i] = std::max(size[i], std::abs((*rows)[e * width + i]));
+  // Each column is added up from the first row to the last.
+  work->pool.For(width, kGrain, [&](int64_t begin, int64_t end, int) {
+    for (int64_t e = 0; e < num; ++e) {
+      for (int64_t i = begin; i < end; ++i) {
+        mean[i] += (*rows)[e * width + i] / static_cast<double>(num);
+        size[i] = std::max(size[i], std::abs((*rows)[e * width + i]));
+      }
     }
-  }
+  });
+  work->pool.For(num, kGrain, [&](int64_t begin, int64_t end, int) {
+    for (int64_t e = begin; e < end; ++e) {
+      double* const row = rows->data() + e * width;
+      for (int64_t i = 0; i < width; ++i) {
+        row[i] -= mean[i];
+        // What is equal in all rows but for rounding is equal.
+        if (std::abs(row[i]) < 1e-12 * size[i]) row[i] = 0;
+      }
+    }
+  });
   std::vector<double> covariance(width * width);
-  for (int64_t e = 0; e < num; ++e) {
-    double* const row = rows->data() + e * width;
-    for (int64_t i = 0; i < width; ++i) {
-      row[i] -= mean[i];
-      // What is equal in all rows but for rounding is equal.
-      if (std::abs(row[i]) < 1e-12 * size[i]) row[i] = 0;
-    }
-    for (int64_t i = 0; i < width; ++i) {
-      double* const of_row = covariance.data() + i * width;
-      for (int64_t j = 0; j < width; ++j) of_row[j] += row[i] * row[j];
-    }
-  }
+  const MatrixView<double> centered = {rows->data(), num, width, width};
+  work->products.Multiply(centered.Transposed(), centered, /*add=*/false, covariance.data(), width);
   for (double& value : covariance) value /= static_cast<double>(num);
   return covariance;
 }
 
-// Copies a member's rows, [N, width], to their place in those of the ensemble, [N, d].
-void Place(const std::vector<double>& rows, const Member& member, Tensor* table) {
+// Copies a member's rows, [N, width], to their place in those of the ensemble, table [N, d].
+void Place(const std::vector<double>& rows, const Member& member, Work* work, Tensor* table) {
   const int64_t dim = table->dim(1), width = member.width;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const int64_t at = static_cast<int64_t>(i) / width * dim + member.begin + static_cast<int64_t>(i) % width;
-    if (table->dtype() == DType::kF64) {
-      table->mutable_values<double>()[at] = rows[i];
-    } else {
-      table->mutable_values<float>()[at] = static_cast<float>(rows[i]);
-    }
+  const auto copy = [&](auto out) {
+    work->pool.For(table->dim(0), kGrain, [&](int64_t begin, int64_t end, int) {
+      for (int64_t e = begin; e < end; ++e) {
+        auto* const to = out.data() + e * dim + member.begin;
+        for (int64_t i = 0; i < width; ++i) to[i] = static_cast<std::decay_t<decltype(*to)>>(rows[e * width + i]);
+      }
+    });
+  };
+  if (table->dtype() == DType::kF64) {
+    copy(table->mutable_values<double>());
+  } else {
+    copy(table->mutable_values<float>());
   }
 }
 
@@ -121,8 +152,8 @@ void CopyRows(const Tensor& table, absl::Span<const int32_t> ids, Tensor* rows) 
 
 // Makes the scorer that compares heads of one relation (KgeScorer::heads_of). A model's scores of the heads of a tail
 // are <v_h, row>, with mean <mean v, row> and variance row^T C row, C the covariance of the v.
-absl::StatusOr<KgeScorer> ScorerOfHeads(const std::vector<Member>& members, DType dtype, int64_t dim,
-                                        int32_t relation) {
+absl::StatusOr<KgeScorer> ScorerOfHeads(const std::vector<Member>& members, DType dtype, int64_t dim, int32_t relation,
+                                        Work* work) {
   const int64_t num = members[0].scorer.num_entities();
   KgeScorer heads;
   heads.entities = Tensor::Zeros(dtype, {num, dim});
@@ -134,14 +165,11 @@ absl::StatusOr<KgeScorer> ScorerOfHeads(const std::vector<Member>& members, DTyp
     const bool is_double = member.scorer.entities.dtype() == DType::kF64;
     ASSIGN_OR_RETURN(std::vector<double> of_heads,
                      is_double ? VectorsOfHeads<double>(member, relation) : VectorsOfHeads<float>(member, relation));
-    const std::vector<double> covariance = CenterRows(num, member.width, &of_heads);
-    Place(of_heads, member, &vectors);
+    const std::vector<double> covariance = CenterRows(num, member.width, work, &of_heads);
+    Place(of_heads, member, work, &vectors);
     std::vector<double> rows = member.Rows();
-    for (int64_t e = 0; e < num; ++e) {
-      const double scale = Scale(covariance, rows.data() + e * member.width, member.width);
-      for (int64_t i = 0; i < member.width; ++i) rows[e * member.width + i] *= scale;
-    }
-    Place(rows, member, &heads.entities);
+    Standardize(covariance, member.width, work, &rows);
+    Place(rows, member, work, &heads.entities);
   }
   heads.hidden = [vectors](absl::Span<const int32_t> ids, absl::Span<const int32_t>, Tensor* hidden) {
     if (vectors.dtype() == DType::kF64) {
@@ -154,32 +182,28 @@ absl::StatusOr<KgeScorer> ScorerOfHeads(const std::vector<Member>& members, DTyp
   return heads;
 }
 
-template <typename T>
 absl::Status Fill(const std::vector<Member>& members, absl::Span<const int32_t> heads,
-                  absl::Span<const int32_t> relations, Tensor* hidden) {
-  const absl::Span<T> out = hidden->mutable_values<T>();
-  const int64_t dim = hidden->dim(1);
+                  absl::Span<const int32_t> relations, Work* work, Tensor* hidden) {
+  const int64_t num = static_cast<int64_t>(heads.size());
   for (const Member& member : members) {
-    Tensor own =
-        Tensor::Zeros(member.scorer.entities.dtype(), {static_cast<int64_t>(heads.size()), member.scorer.dim()});
+    Tensor own = Tensor::Zeros(member.scorer.entities.dtype(), {num, member.scorer.dim()});
     RETURN_IF_ERROR(member.scorer.hidden(heads, relations, &own));
     const std::vector<double> values = Doubles(own);
-    std::vector<double> v(member.width);
-    for (size_t q = 0; q < heads.size(); ++q) {
-      std::copy_n(values.begin() + q * (member.width - 1), member.width - 1, v.begin());
-      v.back() = 1;
-      const double scale = Scale(member.covariance, v.data(), member.width);
-      T* const to = out.data() + q * dim + member.begin;
-      for (int64_t i = 0; i < member.width; ++i) to[i] = static_cast<T>(scale * v[i]);
+    std::vector<double> rows(num * member.width, 1);
+    for (int64_t q = 0; q < num; ++q) {
+      std::copy_n(values.begin() + q * (member.width - 1), member.width - 1, rows.begin() + q * member.width);
     }
+    Standardize(member.covariance, member.width, work, &rows);
+    Place(rows, member, work, hidden);
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<KgeScorer> MakeEnsembleScorer(std::vector<KgeScorer> models) {
+absl::StatusOr<KgeScorer> MakeEnsembleScorer(std::vector<KgeScorer> models, int num_threads) {
   CHECK(!models.empty());
+  const auto work = std::make_shared<Work>(num_threads);
   const int64_t num = models[0].num_entities();
   auto members = std::make_shared<std::vector<Member>>();
   bool is_double = false;
@@ -214,16 +238,13 @@ absl::StatusOr<KgeScorer> MakeEnsembleScorer(std::vector<KgeScorer> models) {
       return absl::InvalidArgumentError(
           absl::StrCat("a number of entity ", i / member.width, " is not finite: such a model has no part in others"));
     }
-    member.covariance = CenterRows(num, member.width, &rows);
-    Place(rows, member, &ensemble.entities);
+    member.covariance = CenterRows(num, member.width, work.get(), &rows);
+    Place(rows, member, work.get(), &ensemble.entities);
   }
-  ensemble.hidden = [members, is_double](absl::Span<const int32_t> heads, absl::Span<const int32_t> relations,
-                                         Tensor* hidden) {
-    return is_double ? Fill<double>(*members, heads, relations, hidden)
-                     : Fill<float>(*members, heads, relations, hidden);
-  };
-  ensemble.heads_of = [members, dtype = ensemble.entities.dtype(), dim](int32_t relation) {
-    return ScorerOfHeads(*members, dtype, dim, relation);
+  ensemble.hidden = [members, work](absl::Span<const int32_t> heads, absl::Span<const int32_t> relations,
+                                    Tensor* hidden) { return Fill(*members, heads, relations, work.get(), hidden); };
+  ensemble.heads_of = [members, work, dtype = ensemble.entities.dtype(), dim](int32_t relation) {
+    return ScorerOfHeads(*members, dtype, dim, relation, work.get());
   };
   return ensemble;
 }

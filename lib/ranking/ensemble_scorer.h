@@ -24,7 +24,10 @@ namespace rutile {
 // models without inverses, have scores of their own (KgeScorer::heads_of): each model's s(h, relation, tail),
 // standardized over all heads h. The scorer of a relation takes memory for the vectors of all heads and the rows of all
 // tails, and while it is made for those of one model in double, and time N d^2 beside that of the vectors.
-absl::StatusOr<KgeScorer> MakeEnsembleScorer(std::vector<KgeScorer> models);
+//
+// num_threads >= 1 share the work, with the same bits for any number. The scorer and its `heads_of` may be called by
+// one thread at a time.
+absl::StatusOr<KgeScorer> MakeEnsembleScorer(std::vector<KgeScorer> models, int num_threads = 1);
 
 }  // namespace rutile
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <string>
 #include <tuple>
@@ -176,6 +177,54 @@ TEST(EnsembleScorerTest, OfOneModelWithoutInversesItsRanksOfHeadsStay) {
   for (size_t i = 0; i < alone->head.size(); ++i) {
     EXPECT_EQ(ranks->head[i].realistic, alone->head[i].realistic);
     EXPECT_EQ(ranks->tail[i].realistic, alone->tail[i].realistic);
+  }
+}
+
+// Sizes above the pieces that threads take (64 rows, 48 columns), with models of both types.
+TEST(EnsembleScorerTest, AnyNumberOfThreadsGivesTheSameBits) {
+  constexpr int64_t kMany = 331;
+  const auto model = [&](auto zero, int64_t dim, uint64_t seed) {
+    TestModel<decltype(zero)> result(kMany, kRelations, dim);
+    RandomStream random(seed, "ensemble");
+    for (auto* values : {&result.entity, &result.relation, &result.bias}) {
+      for (auto& value : *values) value = static_cast<decltype(zero)>(random.Normal());
+    }
+    return result;
+  };
+  const TestModel<double> a = model(double{0}, 207, 1);
+  const TestModel<float> b = model(float{0}, 50, 2);
+  const auto numbers = [](const KgeScorer& scorer) {
+    std::vector<int32_t> heads(kMany), relations(kMany, 1);
+    std::iota(heads.begin(), heads.end(), 0);
+    Tensor hidden = Tensor::Zeros(scorer.entities.dtype(), {kMany, scorer.dim()});
+    EXPECT_TRUE(scorer.hidden(heads, relations, &hidden).ok());
+    std::vector<double> all;
+    for (const Tensor* tensor : {&scorer.entities, &static_cast<const Tensor&>(hidden)}) {
+      if (tensor->dtype() == DType::kF64) {
+        for (const double value : tensor->values<double>()) all.push_back(value);
+      } else {
+        for (const float value : tensor->values<float>()) all.push_back(value);
+      }
+    }
+    return all;
+  };
+  for (const bool both : {true, false}) {
+    std::vector<double> tails, heads;
+    for (const int threads : {1, 2, 3}) {
+      std::vector<KgeScorer> models = {b.Scorer()};
+      if (both) models.push_back(a.Scorer());
+      const auto ensemble = MakeEnsembleScorer(models, threads);
+      ASSERT_TRUE(ensemble.ok()) << ensemble.status();
+      EXPECT_EQ(ensemble->entities.dtype(), both ? DType::kF64 : DType::kF32);
+      const auto of_heads = ensemble->heads_of(1);
+      ASSERT_TRUE(of_heads.ok()) << of_heads.status();
+      if (threads == 1) {
+        tails = numbers(*ensemble), heads = numbers(*of_heads);
+        continue;
+      }
+      EXPECT_EQ(numbers(*ensemble), tails) << threads;
+      EXPECT_EQ(numbers(*of_heads), heads) << threads;
+    }
   }
 }
 

@@ -85,7 +85,7 @@ absl::StatusOr<KgeScorer> KgeModels::Scorer(int num_threads) const {
   std::vector<KgeScorer> scorers;
   for (const TrainedKge& model : models) scorers.push_back(MakeScorer(model.shape, model.parameters, num_threads));
   if (!is_ensemble()) return std::move(scorers[0]);
-  return MakeEnsembleScorer(std::move(scorers));
+  return MakeEnsembleScorer(std::move(scorers), num_threads);
 }
 
 int64_t NumFoldedIn(const KgeModels& models) {
