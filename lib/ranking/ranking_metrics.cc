@@ -1,6 +1,8 @@
 #include "lib/ranking/ranking_metrics.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -58,14 +60,54 @@ void AddHead(const TripleRanks& ranks, size_t i, absl::Span<const int64_t> hits_
   if (!ranks.head_among.empty()) to->head_among.Add(ranks.head_among[i], hits_at);
 }
 
+// Returns 1 + 1/2 + ... + 1/n, n >= 1, to 1e-15 of it: from 100 on by the series of Euler and Maclaurin.
+double HarmonicNumber(double n) {
+  if (n >= 100) {
+    constexpr double kEuler = 0.57721566490153286061;
+    return std::log(n) + kEuler + 1 / (2 * n) - 1 / (12 * n * n) + 1 / (120 * n * n * n * n);
+  }
+  double sum = 0;
+  for (double i = n; i >= 1; --i) sum += 1 / i;
+  return sum;
+}
+
+// Returns (value - chance) / (best - chance), or NaN where chance is as good as the best.
+double Adjusted(double value, double chance, double best) {
+  return chance == best ? std::numeric_limits<double>::quiet_NaN() : (value - chance) / (best - chance);
+}
+
+// prefix: of the names of columns.
+void AppendMeansHeader(absl::string_view prefix, absl::Span<const int64_t> hits_at, std::string* tsv) {
+  absl::StrAppend(tsv, "\t", prefix, "mr\t", prefix, "mrr");
+  for (const int64_t k : hits_at) absl::StrAppend(tsv, "\t", prefix, "hits@", k);
+  for (const char* name : {"mrr_optimistic", "mrr_pessimistic", "adjusted_mr", "adjusted_mr_index", "adjusted_mrr"}) {
+    absl::StrAppend(tsv, "\t", prefix, name);
+  }
+  for (const int64_t k : hits_at) absl::StrAppend(tsv, "\t", prefix, "adjusted_hits@", k);
+}
+
+int64_t NumMeans(absl::Span<const int64_t> hits_at) { return 7 + 2 * static_cast<int64_t>(hits_at.size()); }
+
+// Appends the columns of AppendMeansHeader. s: of one rank or more.
+void AppendMeans(const RankSums& s, absl::Span<const int64_t> hits_at, std::string* tsv) {
+  absl::StrAppendFormat(tsv, "\t%.3f\t%.6f", s.mean_rank(), s.mrr());
+  for (size_t i = 0; i < hits_at.size(); ++i) absl::StrAppendFormat(tsv, "\t%.6f", s.hits_share(static_cast<int>(i)));
+  absl::StrAppendFormat(tsv, "\t%.6f\t%.6f\t%.6f", s.mrr_optimistic(), s.mrr_pessimistic(), s.adjusted_mean_rank());
+  std::vector<double> adjusted = {s.adjusted_mean_rank_index(), s.adjusted_mrr()};
+  for (size_t i = 0; i < hits_at.size(); ++i) adjusted.push_back(s.adjusted_hits_share(static_cast<int>(i)));
+  for (const double value : adjusted) {
+    *tsv += '\t';
+    if (!std::isnan(value)) absl::StrAppendFormat(tsv, "%.6f", value);
+  }
+}
+
 void AppendAmongHeader(absl::Span<const int64_t> hits_at, std::string* tsv) {
-  absl::StrAppend(tsv, "\tamong_count\tamong_outside\tamong_candidates\tamong_mr\tamong_mrr");
-  for (const int64_t k : hits_at) absl::StrAppend(tsv, "\tamong_hits@", k);
-  absl::StrAppend(tsv, "\tamong_mrr_optimistic\tamong_mrr_pessimistic\tamong_adjusted_mr");
+  absl::StrAppend(tsv, "\tamong_count\tamong_outside\tamong_candidates");
+  AppendMeansHeader("among_", hits_at, tsv);
 }
 
 void AppendAmong(const RankSums& s, absl::Span<const int64_t> hits_at, std::string* tsv) {
-  const size_t num_means = hits_at.size() + 6;
+  const int64_t num_means = 1 + NumMeans(hits_at);
   if (!HasRanks(s)) {
     tsv->append(num_means + 2, '\t');
     return;
@@ -75,9 +117,8 @@ void AppendAmong(const RankSums& s, absl::Span<const int64_t> hits_at, std::stri
     tsv->append(num_means, '\t');
     return;
   }
-  absl::StrAppendFormat(tsv, "\t%.1f\t%.3f\t%.6f", s.mean_candidates(), s.mean_rank(), s.mrr());
-  for (size_t i = 0; i < hits_at.size(); ++i) absl::StrAppendFormat(tsv, "\t%.6f", s.hits_share(static_cast<int>(i)));
-  absl::StrAppendFormat(tsv, "\t%.6f\t%.6f\t%.6f", s.mrr_optimistic(), s.mrr_pessimistic(), s.adjusted_mean_rank());
+  absl::StrAppendFormat(tsv, "\t%.1f", s.mean_candidates());
+  AppendMeans(s, hits_at, tsv);
 }
 
 // Counts the different (key, relation) of each relation.
@@ -98,6 +139,7 @@ std::vector<int64_t> CountKeys(absl::Span<const Triple> train, int64_t num_relat
 
 void RankSums::Add(const RankValues& values, absl::Span<const int64_t> hits_at) {
   hits.resize(hits_at.size());
+  expected_hits.resize(hits_at.size());
   if (values.outside) {
     ++outside;
     return;
@@ -108,23 +150,43 @@ void RankSums::Add(const RankValues& values, absl::Span<const int64_t> hits_at) 
   reciprocal += 1 / values.realistic;
   reciprocal_optimistic += 1 / values.optimistic;
   reciprocal_pessimistic += 1 / values.pessimistic;
-  for (size_t i = 0; i < hits_at.size(); ++i) hits[i] += values.realistic <= static_cast<double>(hits_at[i]) ? 1 : 0;
+  // A random order gives a target each of the ranks 1 to n with the same probability.
+  const double n = std::max(1.0, std::round(2 * values.expected - 1));
+  expected_reciprocal += HarmonicNumber(n) / n;
+  for (size_t i = 0; i < hits_at.size(); ++i) {
+    const double k = static_cast<double>(hits_at[i]);
+    hits[i] += values.realistic <= k ? 1 : 0;
+    expected_hits[i] += std::min(k, n) / n;
+  }
   nan += values.nan ? 1 : 0;
   tied += values.optimistic < values.pessimistic ? 1 : 0;
 }
 
 void RankSums::Add(const RankSums& other) {
   hits.resize(std::max(hits.size(), other.hits.size()));
+  expected_hits.resize(hits.size());
   count += other.count;
   rank += other.rank;
   expected += other.expected;
   reciprocal += other.reciprocal;
   reciprocal_optimistic += other.reciprocal_optimistic;
   reciprocal_pessimistic += other.reciprocal_pessimistic;
-  for (size_t i = 0; i < other.hits.size(); ++i) hits[i] += other.hits[i];
+  expected_reciprocal += other.expected_reciprocal;
+  for (size_t i = 0; i < other.hits.size(); ++i) {
+    hits[i] += other.hits[i];
+    expected_hits[i] += other.expected_hits[i];
+  }
   nan += other.nan;
   outside += other.outside;
   tied += other.tied;
+}
+
+double RankSums::adjusted_mean_rank_index() const { return Adjusted(rank, expected, static_cast<double>(count)); }
+
+double RankSums::adjusted_mrr() const { return Adjusted(reciprocal, expected_reciprocal, static_cast<double>(count)); }
+
+double RankSums::adjusted_hits_share(int i) const {
+  return Adjusted(static_cast<double>(hits[i]), expected_hits[i], static_cast<double>(count));
 }
 
 absl::string_view RelationCategoryName(RelationCategory category) {
@@ -221,20 +283,16 @@ std::vector<RankingRow> ComputeFrequencyRows(absl::Span<const Triple> triples, c
 }
 
 std::string RankingRowsToTsv(absl::Span<const RankingRow> rows, absl::Span<const int64_t> hits_at) {
-  std::string tsv = "grouping\tgroup\tdirection\tcount\tmr\tmrr";
-  for (const int64_t k : hits_at) absl::StrAppend(&tsv, "\thits@", k);
-  absl::StrAppend(&tsv, "\tmrr_optimistic\tmrr_pessimistic\tadjusted_mr\tnan");
+  std::string tsv = "grouping\tgroup\tdirection\tcount";
+  AppendMeansHeader("", hits_at, &tsv);
+  tsv += "\tnan";
   const bool among = std::any_of(rows.begin(), rows.end(), [](const RankingRow& row) { return HasRanks(row.among); });
   if (among) AppendAmongHeader(hits_at, &tsv);
   tsv += '\n';
   for (const RankingRow& row : rows) {
-    const RankSums& s = row.sums;
-    absl::StrAppendFormat(&tsv, "%s\t%s\t%s\t%d\t%.3f\t%.6f", row.grouping, TsvCell(row.group), row.direction, s.count,
-                          s.mean_rank(), s.mrr());
-    for (size_t i = 0; i < hits_at.size(); ++i)
-      absl::StrAppendFormat(&tsv, "\t%.6f", s.hits_share(static_cast<int>(i)));
-    absl::StrAppendFormat(&tsv, "\t%.6f\t%.6f\t%.6f\t%d", s.mrr_optimistic(), s.mrr_pessimistic(),
-                          s.adjusted_mean_rank(), s.nan);
+    absl::StrAppend(&tsv, row.grouping, "\t", TsvCell(row.group), "\t", row.direction, "\t", row.sums.count);
+    AppendMeans(row.sums, hits_at, &tsv);
+    absl::StrAppend(&tsv, "\t", row.sums.nan);
     if (among) AppendAmong(row.among, hits_at, &tsv);
     tsv += '\n';
   }

@@ -39,6 +39,9 @@ struct RankSums {
   double rank = 0, expected = 0;
   double reciprocal = 0, reciprocal_optimistic = 0, reciprocal_pessimistic = 0;
   std::vector<int64_t> hits;  // one for each element of hits_at
+  // What the sums of 1 / rank and of hits are on average over random orders.
+  double expected_reciprocal = 0;
+  std::vector<double> expected_hits;
   int64_t nan = 0;
   int64_t outside = 0;  // ranks that are left out: they are not in `count` or the other sums
   int64_t tied = 0;     // targets with others of equal score
@@ -53,6 +56,12 @@ struct RankSums {
   double hits_share(int i) const { return static_cast<double>(hits[i]) / static_cast<double>(count); }
   // Mean rank divided by that of a random order: 1 is no better than chance (Berrendorf et al., arXiv:2002.06914).
   double adjusted_mean_rank() const { return rank / expected; }
+  // Adjusted metrics (m - E) / (best - E), E the mean of m over random orders: 1 is perfect, 0 no better than chance,
+  // whatever the number of entities, so that they compare over graphs and candidates. They are of the mean rank (AMRI;
+  // Berrendorf et al.), of MRR and of Hits@k (Hoyt et al., arXiv:2203.07544). NaN where every order is perfect.
+  double adjusted_mean_rank_index() const;
+  double adjusted_mrr() const;
+  double adjusted_hits_share(int i) const;
   // Mean number of entities that were compared, the target included: a random order puts it in their middle.
   double mean_candidates() const { return 2 * expected / static_cast<double>(count) - 1; }
 };

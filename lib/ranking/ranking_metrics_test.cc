@@ -1,5 +1,6 @@
 #include "lib/ranking/ranking_metrics.h"
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -102,6 +103,43 @@ TEST(RankingMetricsTest, OrderOfChanceHasAdjustedMeanRank1) {
   EXPECT_DOUBLE_EQ(sums.adjusted_mean_rank(), 1);
 }
 
+// By definition: the mean of a metric over all orders is adjusted to 0, and a perfect order to 1. Queries of different
+// numbers of entities are averaged before they are adjusted. 99 and 100 are on both sides of the series for 1 + ... +
+// 1/n.
+TEST(RankingMetricsTest, AdjustedMetricsAre0ByChanceAnd1AtBest) {
+  const std::vector<int64_t> hits_at = {1, 5};
+  for (const int n : {7, 99, 100, 4321}) {
+    RankSums chance, best;
+    for (int rank = 1; rank <= n; ++rank) {
+      chance.Add(Values(rank, rank, n), hits_at);
+      best.Add(Values(1, 1, n), hits_at);
+    }
+    EXPECT_NEAR(chance.adjusted_mean_rank_index(), 0, 1e-12) << n;
+    EXPECT_NEAR(chance.adjusted_mrr(), 0, 1e-12) << n;
+    EXPECT_DOUBLE_EQ(best.adjusted_mean_rank_index(), 1) << n;
+    EXPECT_DOUBLE_EQ(best.adjusted_mrr(), 1) << n;
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_NEAR(chance.adjusted_hits_share(i), 0, 1e-12) << n;
+      EXPECT_DOUBLE_EQ(best.adjusted_hits_share(i), 1) << n;
+    }
+  }
+  // Worked out by hand. Chance: mean rank (2 + 1) / 2, MRR (11/18 + 1) / 2, Hits@1 (1/3 + 1) / 2; Hits@5 is always 1.
+  RankSums sums, last;
+  sums.Add(Values(1, 1, 1), hits_at);
+  last.Add(Values(3, 3, 3), hits_at);
+  sums.Add(last);
+  EXPECT_DOUBLE_EQ(sums.adjusted_mean_rank_index(), 1 - (2 - 1) / (1.5 - 1));
+  EXPECT_NEAR(sums.adjusted_mrr(), (4.0 / 6 - 29.0 / 36) / (1 - 29.0 / 36), 1e-15);
+  EXPECT_NEAR(sums.adjusted_hits_share(0), (0.5 - 2.0 / 3) / (1 - 2.0 / 3), 1e-15);
+  EXPECT_TRUE(std::isnan(sums.adjusted_hits_share(1)));
+  // A table has an empty cell where every order is perfect.
+  RankSums alone;
+  alone.Add(Values(1, 1, 1), {1});
+  const std::string tsv = RankingRowsToTsv({{"all", "", "tail", alone, {}}}, {1});
+  EXPECT_EQ(tsv.substr(tsv.find('\n') + 1),
+            "all\t\ttail\t1\t1.000\t1.000000\t1.000000\t1.000000\t1.000000\t1.000000\t\t\t\t0\n");
+}
+
 TEST(RankingMetricsTest, CategoriesByMeanNumbers) {
   // Relation 0: one to one. 1: one head with three tails. 2: three heads with one tail. 3: everybody with everybody. 4:
   // 1.5 tails a head on average, the limit itself. 5: nothing.
@@ -125,12 +163,15 @@ TEST(RankingMetricsTest, RowsSplitAndAddUp) {
   groups.relations = {"is\ta", "has"};
   const std::vector<RankingRow> rows = ComputeRankingRows(triples, ranks, hits_at, groups);
   const std::string tsv = RankingRowsToTsv(rows, hits_at);
-  EXPECT_EQ(
-      tsv.substr(0, tsv.find("category")),
-      "grouping\tgroup\tdirection\tcount\tmr\tmrr\thits@1\thits@3\tmrr_optimistic\tmrr_pessimistic\tadjusted_mr\tnan"
-      "\nall\t\tboth\t6\t3.167\t0.479167\t0.166667\t0.666667\t0.479167\t0.479167\t0.633333\t1\n"
-      "all\t\ttail\t3\t2.333\t0.583333\t0.333333\t0.666667\t0.583333\t0.583333\t0.466667\t0\n"
-      "all\t\thead\t3\t4.000\t0.375000\t0.000000\t0.666667\t0.375000\t0.375000\t0.800000\t1\n");
+  EXPECT_EQ(tsv.substr(0, tsv.find("category")),
+            "grouping\tgroup\tdirection\tcount\tmr\tmrr\thits@1\thits@3\tmrr_optimistic\tmrr_pessimistic\tadjusted_mr\t"
+            "adjusted_mr_index\tadjusted_mrr\tadjusted_hits@1\tadjusted_hits@3\tnan\n"
+            "all\t\tboth\t6\t3.167\t0.479167\t0.166667\t0.666667\t0.479167\t0.479167\t0.633333\t"
+            "0.458333\t0.240403\t0.062500\t0.500000\t1\n"
+            "all\t\ttail\t3\t2.333\t0.583333\t0.333333\t0.666667\t0.583333\t0.583333\t0.466667\t"
+            "0.666667\t0.392322\t0.250000\t0.500000\t0\n"
+            "all\t\thead\t3\t4.000\t0.375000\t0.000000\t0.666667\t0.375000\t0.375000\t0.800000\t"
+            "0.250000\t0.088483\t-0.125000\t0.500000\t1\n");
   ASSERT_EQ(rows.size(), 3 * 5);
   EXPECT_EQ(rows[3].group, "1-1");
   EXPECT_EQ(rows[3].sums.count, 4);
@@ -164,15 +205,20 @@ TEST(RankingMetricsTest, RanksAmongCandidatesStandBesideTheOthers) {
   EXPECT_DOUBLE_EQ(rows[0].among.mean_candidates(), 4);
   EXPECT_EQ(rows[2].among.count, 0);
   EXPECT_EQ(RankingRowsToTsv(rows, hits_at),
-            "grouping\tgroup\tdirection\tcount\tmr\tmrr\thits@1\tmrr_optimistic\tmrr_pessimistic\tadjusted_mr\tnan\t"
+            "grouping\tgroup\tdirection\tcount\tmr\tmrr\thits@1\tmrr_optimistic\tmrr_pessimistic\tadjusted_mr\t"
+            "adjusted_mr_index\tadjusted_mrr\tadjusted_hits@1\tnan\t"
             "among_count\tamong_outside\tamong_candidates\tamong_mr\tamong_mrr\tamong_hits@1\tamong_mrr_optimistic\t"
-            "among_mrr_pessimistic\tamong_adjusted_mr\n"
-            "all\t\ttail\t3\t3.667\t0.316667\t0.000000\t0.316667\t0.316667\t0.733333\t0\t"
-            "2\t1\t4.0\t1.750\t0.583333\t0.000000\t0.750000\t0.500000\t0.700000\n"
-            "relation\tr\ttail\t2\t4.500\t0.225000\t0.000000\t0.225000\t0.225000\t0.900000\t0\t"
-            "2\t0\t4.0\t1.750\t0.583333\t0.000000\t0.750000\t0.500000\t0.700000\n"
-            "relation\ts\ttail\t1\t2.000\t0.500000\t0.000000\t0.500000\t0.500000\t0.400000\t0\t"
-            "0\t1\t\t\t\t\t\t\t\n");
+            "among_mrr_pessimistic\tamong_adjusted_mr\tamong_adjusted_mr_index\tamong_adjusted_mrr\t"
+            "among_adjusted_hits@1\n"
+            "all\t\ttail\t3\t3.667\t0.316667\t0.000000\t0.316667\t0.316667\t0.733333\t"
+            "0.333333\t0.003408\t-0.125000\t0\t"
+            "2\t1\t4.0\t1.750\t0.583333\t0.000000\t0.750000\t0.500000\t0.700000\t0.500000\t0.106079\t-0.363636\n"
+            "relation\tr\ttail\t2\t4.500\t0.225000\t0.000000\t0.225000\t0.225000\t0.900000\t"
+            "0.125000\t-0.130281\t-0.125000\t0\t"
+            "2\t0\t4.0\t1.750\t0.583333\t0.000000\t0.750000\t0.500000\t0.700000\t0.500000\t0.106079\t-0.363636\n"
+            "relation\ts\ttail\t1\t2.000\t0.500000\t0.000000\t0.500000\t0.500000\t0.400000\t"
+            "0.750000\t0.270786\t-0.125000\t0\t"
+            "0\t1\t\t\t\t\t\t\t\t\t\t\n");
   // Where one side alone has candidates, both together have no such ranks.
   ranks.head = ranks.tail;
   const std::vector<RankingRow> both = ComputeRankingRows(triples, ranks, hits_at, {});

@@ -44,8 +44,8 @@ HtmlTable MetricsHtml(absl::Span<const RankingRow> rows, absl::Span<const int64_
   HtmlTable table;
   const bool is_among = sums == &RankingRow::among;
   table.caption =
-      "MR, MRR and Hits@k of realistic ranks: a target that ties stands in the middle of its equals. Adjusted MR: mean "
-      "rank over that of a random order. Tied: targets whose score others have, too.";
+      "MR, MRR and Hits@k of realistic ranks: a target that ties stands in the middle of its equals. Adjusted MRR: "
+      "1 is perfect, 0 as good as a random order. Tied: targets whose score others have, too.";
   if (is_among) {
     table.caption =
         "Ranks among candidates. Outside: targets that are none, which are left out of queries. Candidates: entities "
@@ -55,7 +55,7 @@ HtmlTable MetricsHtml(absl::Span<const RankingRow> rows, absl::Span<const int64_
   for (const int64_t k : hits_at) table.columns.push_back({absl::StrCat("Hits@", k), "", false});
   table.columns.insert(table.columns.end(), {{"MRR, optimistic", "", false},
                                              {"MRR, pessimistic", "", false},
-                                             {"adjusted MR", "", false},
+                                             {"adjusted MRR", "", false},
                                              {"tied", "", false}});
   if (is_among) table.columns.insert(table.columns.end(), {{"outside", "", false}, {"candidates", "", false}});
   for (const RankingRow& row : rows) {
@@ -64,8 +64,9 @@ HtmlTable MetricsHtml(absl::Span<const RankingRow> rows, absl::Span<const int64_
     std::vector<std::string> cells = {row.direction, absl::StrCat(s.count), absl::StrFormat("%.1f", s.mean_rank()),
                                       Share(s.mrr())};
     for (size_t i = 0; i < hits_at.size(); ++i) cells.push_back(Share(s.hits_share(static_cast<int>(i))));
-    cells.insert(cells.end(), {Share(s.mrr_optimistic()), Share(s.mrr_pessimistic()), Share(s.adjusted_mean_rank()),
-                               absl::StrCat(s.tied)});
+    const double adjusted = s.adjusted_mrr();
+    cells.insert(cells.end(), {Share(s.mrr_optimistic()), Share(s.mrr_pessimistic()),
+                               std::isnan(adjusted) ? "" : Share(adjusted), absl::StrCat(s.tied)});
     if (is_among) {
       cells.insert(cells.end(), {absl::StrCat(s.outside), absl::StrFormat("%.1f", s.mean_candidates())});
     }

@@ -51,7 +51,8 @@ cmp typed.tsv two.tsv || fail "threads differ"
 cut -f 1 types.tsv > everybody && echo gene00 >> everybody
 succeeds $evaluate --candidates=everybody m.safetensors g.safetensors && mv stdout everybody.tsv
 for direction in both tail head; do
-  for column in count mr mrr hits@1 hits@10 mrr_optimistic mrr_pessimistic adjusted_mr; do
+  for column in count mr mrr hits@1 hits@10 mrr_optimistic mrr_pessimistic adjusted_mr adjusted_mr_index adjusted_mrr \
+    adjusted_hits@1 adjusted_hits@10; do
     [ "$(value $direction $column everybody.tsv)" = "$(value $direction among_$column everybody.tsv)" ] ||
       fail "$direction $column: $(cat everybody.tsv)"
   done

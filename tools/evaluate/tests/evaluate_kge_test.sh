@@ -32,7 +32,8 @@ value() { awk -F'\t' -v d="$1" -v c="$2" \
 tests=$(wc -l < test.txt)
 succeeds $evaluate --threads=1 m.safetensors g.safetensors && mv stdout one.tsv
 columns='grouping group direction count mr mrr hits@1 hits@3 hits@5 hits@10'
-columns+=' mrr_optimistic mrr_pessimistic adjusted_mr nan'
+columns+=' mrr_optimistic mrr_pessimistic adjusted_mr adjusted_mr_index adjusted_mrr'
+columns+=' adjusted_hits@1 adjusted_hits@3 adjusted_hits@5 adjusted_hits@10 nan'
 [ "$(head -n 1 one.tsv)" = "$(tr ' ' '\t' <<< "$columns")" ] || fail "header: $(cat one.tsv)"
 [ "$(value both count one.tsv)" = $((2 * tests)) ] || fail "counts: $(cat one.tsv)"
 [ "$(value tail count one.tsv)" = "$tests" ] || fail "counts: $(cat one.tsv)"
