@@ -32,8 +32,9 @@ DEFINE_string(
     "Defaults of other flags on triples: plain, n3 or auto. plain: those that their help states. n3, for "
     "complex, distmult, cp and simple: --kge_loss=1vsAll --group_queries --regularizer=n3 "
     "--regularization=0.05 --input_dropout=0 --init=normal:0.001 --optimizer=adagrad --learning_rate=0.1 "
-    "--batch_size=1000 --max_epochs=50. auto is n3 from 12000 training triples and 500 entities on, unless "
-    "a flag asks for another loss, optimizer or regularizer, for dropout or for a learning_rate below 0.02; a "
+    "--batch_size=1000 --max_epochs=50. auto is n3 from 12000 training triples on, unless the graph has fewer "
+    "than 1000 entities with 25 or more triples for each, or a flag asks for another loss, optimizer or regularizer, "
+    "for dropout or for a learning_rate below 0.02; a "
     "run that is resumed keeps its own, and --init_from has plain.");
 
 DEFINE_int64(

@@ -100,7 +100,8 @@ KgeRecipe RecordedRecipe(const CheckpointSummary& checkpoint) {
 
 KgeRecipeChoice ChooseBySize(const KgeRecipeBasis& basis) {
   KgeRecipeChoice choice;
-  if (basis.num_triples < kTriplesForN3 || basis.num_entities < kEntitiesForN3) return choice;
+  const bool is_dense = basis.num_entities < kFewEntities && basis.num_triples >= kDenseTriples * basis.num_entities;
+  if (basis.num_triples < kTriplesForN3 || is_dense) return choice;
   if (!HasN3Recipe(basis.model) || basis.preset == Preset::kAenet) return choice;
   const std::string flag = FlagAgainstN3();
   if (!flag.empty()) {

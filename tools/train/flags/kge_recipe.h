@@ -39,10 +39,13 @@ struct KgeRecipeChoice {
   std::string message;  // what was chosen for a large graph, and why; "" where there was no choice
 };
 
-// Training triples from which a new run that is told nothing has kN3. Below, kPlain did better on four of five graphs
-// of 1,592 to 8,544 triples. From here on kN3 did, or came within a tenth of its MRR in a twentieth of the time
-// (docs/recipes-kge.md, "The defaults by size"). Of few entities with many triples each kPlain is fast and did better.
-inline constexpr int64_t kTriplesForN3 = 12000, kEntitiesForN3 = 500;
+// Training triples from which a new run that is told nothing has kN3. Below, kPlain did better on three of five graphs
+// of 1,592 to 8,544 triples, by up to 0.15 of MRR. From here on kN3 did, or came within 0.01 in a fraction of the time,
+// unless the graph is dense (docs/recipes-kge.md, "The defaults by size").
+inline constexpr int64_t kTriplesForN3 = 12000;
+// Graphs of fewer entities than kFewEntities with kDenseTriples or more training triples for each are dense: kPlain did
+// better on all that were measured, of 14 to 997 entities, and takes minutes at most.
+inline constexpr int64_t kFewEntities = 1000, kDenseTriples = 25;
 
 // Chooses the recipe, and makes its values the defaults of the flags that were not given: to be called before flags are
 // read into options. A run that goes on has the recipe that it began with, and one that starts from a model kPlain.

@@ -14,7 +14,9 @@ triples() {
 triples 12000 > many.txt
 head -n 11999 many.txt > few.txt
 triples 12100 > more.txt
-triples 12000 499 > dense.txt
+triples 12000 480 > dense.txt
+triples 12000 481 > loose.txt
+triples 25000 1000 > wide-dense.txt
 triples 12110 | tail -n 10 > valid.txt
 for set in many few more; do
   succeeds $featurize --train=$set.txt --valid=valid.txt --output=$set.safetensors
@@ -39,9 +41,14 @@ expect_line 'learns by Adagrad with N3.*12000 training triples: --kge_recipe=pla
 succeeds $train --max_epochs=1 --output_dir=few few.safetensors
 is few plain
 expect_no_line 'kge_recipe' log
-succeeds $featurize --train=dense.txt --output=dense.safetensors
-succeeds $train --max_steps=1 --output_dir=dense dense.safetensors
+# Few entities with 25 triples each stay with the plain defaults.
+for graph in dense loose wide-dense; do
+  succeeds $featurize --train=$graph.txt --output=$graph.safetensors
+  succeeds $train --max_steps=1 --output_dir=$graph $graph.safetensors
+done
 is dense plain
+is loose n3
+is wide-dense n3
 # The length is of the recipe, too.
 succeeds $train --limit_train_batches=1 --limit_val_batches=1 --output_dir=long many.safetensors
 expect_line 'max_epochs=50 after 50 epochs' log
