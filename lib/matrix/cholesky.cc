@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "lib/base/interrupt.h"
 #include "lib/matrix/dense_products.h"
 #include "lib/matrix/matrix_view.h"
 
@@ -63,9 +64,9 @@ void Negate(int64_t rows, int64_t columns, const double* from, int64_t stride, d
   }
 }
 
-}  // namespace
-
-bool FactorCholesky(int64_t n, double* a, ThreadPool* pool) {
+// looks: at signals, between blocks of columns and of rows.
+bool Factor(int64_t n, double* a, ThreadPool* pool, bool looks) {
+  const auto is_interrupted = [looks] { return looks && InterruptSignal() != 0; };
   std::vector<double> negative;
   for (int64_t first = 0; first < n; first += kBlock) {
     const int64_t k = std::min(kBlock, n - first), below = first + k, rest = n - below;
@@ -74,12 +75,14 @@ bool FactorCholesky(int64_t n, double* a, ThreadPool* pool) {
     double* const panel = a + below * n + first;  // [rest, k]
     negative.resize(rest * k);
     For(pool, rest, kRows, [&](int64_t begin, int64_t end) {
+      if (is_interrupted()) return;
       SolveRows(end - begin, k, diagonal, panel + begin * n, n);
       Negate(end - begin, k, panel + begin * n, n, &negative[begin * k]);
     });
     // A -= P P^T in the lower triangle. Blocks on the diagonal spill above it, where the numbers are put back.
     const MatrixView<double> left{negative.data(), rest, k, k, false}, right{panel, rest, k, n, false};
     For(pool, rest, kRows, [&](int64_t begin, int64_t end) {
+      if (is_interrupted()) return;
       std::vector<double> above;
       double* const out = a + (below + begin) * n + below;
       for (int64_t i = begin; i < end; ++i) {
@@ -92,8 +95,18 @@ bool FactorCholesky(int64_t n, double* a, ThreadPool* pool) {
         kept += end - i - 1;
       }
     });
+    // What was left out is noticed here, as the signal stays received.
+    if (is_interrupted()) return false;
   }
   return true;
+}
+
+}  // namespace
+
+bool FactorCholesky(int64_t n, double* a, ThreadPool* pool) { return Factor(n, a, pool, /*looks=*/false); }
+
+bool FactorCholeskyUntilInterrupted(int64_t n, double* a, ThreadPool* pool) {
+  return Factor(n, a, pool, /*looks=*/true);
 }
 
 void SolveLower(int64_t n, const double* l, int64_t stride, int64_t m, double* b, ThreadPool* pool) {

@@ -1,9 +1,11 @@
 #include "lib/matrix/cholesky.h"
 
 #include <cmath>
+#include <csignal>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "lib/base/interrupt.h"
 #include "lib/base/random.h"
 #include "lib/machine/parallel_for.h"
 
@@ -46,6 +48,26 @@ TEST(CholeskyTest, FactorTimesItsTransposeIsTheMatrix) {
       for (int64_t j = i + 1; j < n; ++j) EXPECT_EQ(l[i * n + j], a[i * n + j]) << "above the diagonal";
     }
     EXPECT_LT(worst, 1e-13 * n) << n;
+  }
+}
+
+TEST(CholeskyTest, ASignalEndsALargeOne) {
+  ThreadPool pool(2);
+  for (ThreadPool* const threads : {static_cast<ThreadPool*>(nullptr), &pool}) {
+    const int64_t n = 301;
+    const std::vector<double> a = Positive(n);
+    std::vector<double> whole = a, watched = a;
+    ASSERT_TRUE(FactorCholesky(n, whole.data(), threads));
+    ASSERT_TRUE(FactorCholeskyUntilInterrupted(n, watched.data(), threads));
+    EXPECT_EQ(watched, whole);
+    SetInterruptForTest(SIGTERM);
+    watched = a;
+    EXPECT_FALSE(FactorCholeskyUntilInterrupted(n, watched.data(), threads));
+    EXPECT_NE(watched, whole);
+    watched = a;
+    EXPECT_TRUE(FactorCholesky(n, watched.data(), threads));
+    EXPECT_EQ(watched, whole);
+    SetInterruptForTest(0);
   }
 }
 

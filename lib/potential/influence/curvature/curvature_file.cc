@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/all_finite.h"
+#include "lib/base/interrupt.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/plain_sha256.h"
@@ -91,6 +92,7 @@ absl::StatusOr<std::unique_ptr<InverseCurvature>> ReadRows(const TensorFile& fil
   std::unique_ptr<InverseCurvature> made =
       InverseOfScaledRows({{rows.begin(), rows.end()}, {inverse_root.begin(), inverse_root.end()}}, /*pool=*/nullptr);
   if (made == nullptr) {
+    RETURN_IF_ERROR(CheckInterrupt());
     return Error(file,
                  "tensor \"rows\": so large that solutions lose half of their digits; make the file again with more "
                  "--damping");

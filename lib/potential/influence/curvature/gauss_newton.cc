@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "lib/base/interrupt.h"
 #include "lib/base/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/matrix/dense_products.h"
@@ -97,10 +98,12 @@ absl::Status AddMatrix(LossRows* rows, ThreadPool* pool, Sums* sums) {
       [&](int64_t count, const double* numbers) {
         const MatrixView<double> tile{numbers, count, size, size, false};
         pool->For(size, kMatrixRows, [&](int64_t begin, int64_t end, int) {
+          if (InterruptSignal() != 0) return;
           MultiplyDense(tile.Transposed().Rows(begin, end), tile.Columns(0, end), /*add=*/true,
                         matrix.data() + begin * size, size);
         });
       }));
+  RETURN_IF_ERROR(CheckInterrupt());
   for (int64_t c = 0; c < size; ++c) sums->trace += matrix[c * size + c];
   return absl::OkStatus();
 }
@@ -204,6 +207,7 @@ absl::StatusOr<std::unique_ptr<GaussNewton>> GaussNewton::Make(const GradientFor
     result->inverse_ = InverseOfMatrix(std::move(sums.matrix), damping, losses, pool, lost);
   }
   if (result->inverse_ == nullptr) {
+    RETURN_IF_ERROR(CheckInterrupt());
     return absl::InvalidArgumentError(absl::StrCat("the Gauss-Newton matrix with a mean damping of ",
                                                    result->mean_damping_,
                                                    " is not positive definite to rounding: more --damping"));

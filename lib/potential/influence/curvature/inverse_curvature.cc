@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "lib/base/interrupt.h"
 #include "lib/base/logging.h"
 #include "lib/matrix/cholesky.h"
 #include "lib/matrix/dense_products.h"
@@ -47,11 +48,11 @@ void StoreTransposed(int64_t rows, int64_t columns, const std::vector<double>& f
   }
 }
 
-// Returns tr(D A^-1) from the factor of A.
+// Returns tr(D A^-1) from the factor of A; after a signal any number.
 double TraceOfDamping(int64_t size, const double* factor, absl::Span<const double> damping, ThreadPool* pool) {
   constexpr int64_t kSides = 256;
   double trace = 0;
-  for (int64_t first = 0; first < size; first += kSides) {
+  for (int64_t first = 0; first < size && InterruptSignal() == 0; first += kSides) {
     const int64_t sides = std::min(kSides, size - first), rest = size - first;
     std::vector<double> b(rest * sides, 0.0);
     for (int64_t s = 0; s < sides; ++s) b[s * sides + s] = std::sqrt(damping[first + s]);
@@ -115,17 +116,19 @@ class RowsInverse final : public InverseCurvature {
   bool Factorize(const CurvatureLosses& losses, bool has_trace, ThreadPool* pool, bool* lost) {
     factor_.assign(num_rows_ * num_rows_, 0.0);
     For(pool, num_rows_, kProductRows, [&](int64_t begin, int64_t end) {
+      if (InterruptSignal() != 0) return;
       MultiplyDense(Z().Rows(begin, end), Z().Rows(0, end).Transposed(), /*add=*/false,
                     factor_.data() + begin * num_rows_, num_rows_);
     });
     for (int64_t r = 0; r < num_rows_; ++r) factor_[r * num_rows_ + r] += 1;
-    if (!FactorCholesky(num_rows_, factor_.data(), pool)) return false;
+    if (!FactorCholeskyUntilInterrupted(num_rows_, factor_.data(), pool)) return false;
     shifted_ = factor_;
     for (int64_t r = 0; r < num_rows_; ++r) shifted_[r * num_rows_ + r] += 1;
     const std::vector<double> ones(num_rows_, 1.0);
     damping_trace_ =
         has_trace ? static_cast<double>(size_ - num_rows_) + TraceUnlessLarge(num_rows_, factor_.data(), ones, pool)
                   : kNaN;
+    if (InterruptSignal() != 0) return false;
     *lost = Subtract(losses, pool);
     return SolutionsAreExact(*lost ? losses : CurvatureLosses(), pool);
   }
@@ -252,13 +255,14 @@ std::unique_ptr<InverseCurvature> InverseOfMatrix(std::vector<double> matrix, ab
       for (int64_t j = 0; j <= i; ++j) matrix[i * size + j] -= u[i] * u[j] / losses.divisor[t];
     }
   }
-  *lost = FactorCholesky(size, matrix.data(), pool);
+  *lost = FactorCholeskyUntilInterrupted(size, matrix.data(), pool);
   if (!*lost) {
     if (whole.empty()) return nullptr;
     matrix = whole;
-    if (!FactorCholesky(size, matrix.data(), pool)) return nullptr;
+    if (!FactorCholeskyUntilInterrupted(size, matrix.data(), pool)) return nullptr;
   }
   const double trace = TraceUnlessLarge(size, matrix.data(), damping, pool);
+  if (InterruptSignal() != 0) return nullptr;
   return std::make_unique<MatrixInverse>(std::move(matrix), trace);
 }
 

@@ -53,6 +53,7 @@ struct CurvatureLosses {
 
 // matrix: H [C, C], row-major, of which the lower triangle counts; damping: D [C]. `losses` are left out, and *lost is
 // false, where A would not be positive definite with them. Null if A is not positive definite to rounding without them.
+// Null, too, like all that factors here, once a signal asks the program to end: the caller asks CheckInterrupt first.
 std::unique_ptr<InverseCurvature> InverseOfMatrix(std::vector<double> matrix, absl::Span<const double> damping,
                                                   const CurvatureLosses& losses, ThreadPool* pool, bool* lost);
 

@@ -1,11 +1,13 @@
 #include "lib/potential/influence/curvature/inverse_curvature.h"
 
 #include <cmath>
+#include <csignal>
 #include <memory>
 #include <numeric>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "lib/base/interrupt.h"
 #include "lib/base/random.h"
 #include "lib/machine/parallel_for.h"
 
@@ -147,6 +149,20 @@ TEST(InverseCurvatureTest, ThreadsHaveTheSameBits) {
     other->SolveHalf(5, b.data(), &two);
     EXPECT_EQ(a, b);
     EXPECT_EQ(one->damping_trace(), other->damping_trace());
+  }
+}
+
+// Null is no verdict on the curvature then: callers ask CheckInterrupt first.
+TEST(InverseCurvatureTest, ASignalEndsTheFactoring) {
+  for (const int losses : {0, 2}) {
+    const Problem problem = Make(20, 30, losses, 0.5);
+    SetInterruptForTest(SIGINT);
+    bool lost = false;
+    EXPECT_EQ(OfRows(problem, nullptr, &lost), nullptr);
+    EXPECT_EQ(OfMatrix(problem, nullptr, &lost), nullptr);
+    SetInterruptForTest(0);
+    EXPECT_NE(OfRows(problem, nullptr, &lost), nullptr);
+    EXPECT_NE(OfMatrix(problem, nullptr, &lost), nullptr);
   }
 }
 

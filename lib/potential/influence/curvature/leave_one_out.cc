@@ -18,6 +18,9 @@
 namespace rutile {
 namespace {
 
+// Rows that are solved between two looks at signals: seconds for tens of thousands of parameters.
+constexpr int64_t kSolvedRows = 64;
+
 // Returns the errors of outputs, each of which changes by `change`.
 LeftOutErrors ErrorsOf(const std::vector<StructureOutput>& outputs, const std::vector<double>& change) {
   double sum[3] = {}, count[3] = {};
@@ -125,7 +128,11 @@ absl::StatusOr<LeaveOneOut> ComputeLeaveOneOut(const Potential& potential, const
       worker.gram.assign(n * n, 0.0);
       if (n > 0) {
         worker.rows.All(worker.ones, worker.row.data());
-        matrix->SolveHalf(n, worker.row.data(), nullptr);
+        for (int64_t first = 0; first < n && status[e].ok(); first += kSolvedRows) {
+          matrix->SolveHalf(std::min(kSolvedRows, n - first), &worker.row[first * matrix->size()], nullptr);
+          status[e] = CheckInterrupt();
+        }
+        if (!status[e].ok()) continue;
         const MatrixView<double> half{worker.row.data(), n, matrix->size(), matrix->size(), false};
         MultiplyDense(half, half.Transposed(), /*add=*/false, worker.gram.data(), n);
       }
