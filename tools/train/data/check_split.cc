@@ -17,6 +17,8 @@ namespace {
 void Load(const AtomicData& data, int64_t s, Structure* structure) {
   structure->Clear();
   structure->name = data.name(s);
+  // Under the name by which the check knows isolated atoms, whatever --config_key is.
+  structure->info["config_type"] = data.config_type(s);
   for (const uint8_t species : data.species(s)) structure->element.push_back(data.descriptor().species()[species]);
   const absl::Span<const double> position = data.position(s), force = data.force(s);
   structure->position.assign(position.begin(), position.end());

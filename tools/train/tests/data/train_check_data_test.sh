@@ -90,4 +90,17 @@ awk 'BEGIN { for (k = 0; k < 6; ++k) {
   printf "Ti 0 0 0\nO 0.%d 0 0.5\n", k } }' > frac.xyz
 succeeds $train $short frac.xyz
 expect_line 'data check (distance): .* between 0 and 1 .* (training).* are these fractional coordinates' log
+
+# Isolated atoms are known by the key of --config_key, also where they are learned: their energies are no outliers.
+atom() {
+  printf '1\nLattice="%s 0 0 0 %s 0 0 0 %s" Properties=species:S:1:pos:R:3 energy=%s %s=IsolatedAtom\nTi 0 0 0\n' \
+    "$2" "$2" "$2" "$1" "$3"
+}
+for key in config_type group; do
+  (frames 0 29 && atom -400 4 $key && atom -5 4.2 $key) > atoms.xyz
+  succeeds $train $short --isolated_atoms=learn --config_key=$key --force_weight=0 atoms.xyz
+  expect_no_line 'data check (energy)' log
+done
+succeeds $train $short --isolated_atoms=learn --force_weight=0 atoms.xyz
+expect_line 'data check (energy): .*atoms.xyz#30' log
 finish
