@@ -222,6 +222,9 @@ void AddTaskChanges(const Json& before, Json after, absl::Span<const ResumeRule>
 // the run, which may change, and the recipe whose settings are compared one by one.
 constexpr const char* kNotCompared[] = {"default_epochs", "kge_recipe"};
 
+// What callers record among a task's options of the examples that are validated on: nothing that is learned from.
+constexpr char kRankSample[] = "rank_sample";
+
 absl::Status ParseConfigs(absl::string_view then, absl::string_view now, Json* before, Json* after) {
   *before = Json::parse(then.begin(), then.end(), nullptr, /*allow_exceptions=*/false);
   *after = Json::parse(now.begin(), now.end(), nullptr, /*allow_exceptions=*/false);
@@ -377,6 +380,13 @@ absl::Status CheckSameConfig(absl::string_view then, absl::string_view now, absl
   return CheckChanges(changes, {});
 }
 
+bool SamplesValidation(absl::string_view config) {
+  const Json json = Json::parse(config.begin(), config.end(), nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return false;
+  const auto task = json.find("task");
+  return json.contains("limit_val_batches") || (task != json.end() && task->is_object() && task->contains(kRankSample));
+}
+
 ResetOnResume PartsToReset(absl::Span<const ConfigChange> changes) {
   ResetOnResume parts;
   parts.finished = !changes.empty();
@@ -387,9 +397,10 @@ ResetOnResume PartsToReset(absl::Span<const ConfigChange> changes) {
     if (const SettingInfo* row = FindRow(name); row != nullptr) AddParts(*row, comes_or_goes, &parts);
     // All that a task records of itself decides what its model is measured by. Unless the task has a rule that says
     // otherwise, it may decide what is learned from, too: sums of both losses would be of neither.
+    const bool validates_only = change.of_task && name == kRankSample;
     const bool computes_only = change.rule != nullptr && change.rule->meaning == ResumeRule::kComputesOnly;
     parts.judgment |= change.of_task;
-    parts.loss |= name == DataSetting().name || (change.of_task && !computes_only);
+    parts.loss |= name == DataSetting().name || (change.of_task && !computes_only && !validates_only);
     parts.epoch |= parts.loss;
     parts.task |= computes_only;
   }

@@ -59,6 +59,10 @@ absl::Status CheckOverrides(absl::string_view then, absl::string_view now, absl:
 // ConfigChanges, then CheckChanges without overrides.
 absl::Status CheckSameConfig(absl::string_view then, absl::string_view now, absl::Span<const ResumeRule> rules = {});
 
+// True if the config says that the run validated on a sample: by limit_val_batches, or by rank_sample, which callers
+// record for triples.
+bool SamplesValidation(absl::string_view config);
+
 // Parts of a run's state that mean nothing once an option has changed, so that they begin anew.
 struct ResetOnResume {
   bool epoch = false;      // its order, its batches or its loss: the epoch begins again

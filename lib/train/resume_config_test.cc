@@ -314,6 +314,20 @@ TEST(ResumeConfigTest, WhatBeginsAnew) {
   EXPECT_EQ(parts({{"parameter_groups", "1", "2"}}), "optimizer ");
   EXPECT_EQ(parts({{"kernels", "1", "2", /*of_task=*/true, &kRules[1]}}), "judgment task ");
   EXPECT_EQ(parts({{"order", "1", "2", /*of_task=*/true, &kRules[3]}}), "epoch loss judgment ");
+  EXPECT_EQ(parts({{"rank_sample", "1", "2", /*of_task=*/true}}), "judgment ");
+  EXPECT_EQ(parts({{"rank_sample", "1", "2", /*of_task=*/true}, {"loss", "1", "2", /*of_task=*/true}}),
+            "epoch loss judgment ");
+}
+
+TEST(ResumeConfigTest, KnowsRunsThatValidateOnASample) {
+  TrainerOptions options;
+  EXPECT_FALSE(SamplesValidation(ResumeConfigJson(options, {{"loss", "mse"}})));
+  EXPECT_FALSE(SamplesValidation("no JSON"));
+  options.config = {{"rank_sample", "5"}};
+  EXPECT_TRUE(SamplesValidation(ResumeConfigJson(options, {{"loss", "mse"}})));
+  options.config.clear();
+  options.limit_val_batches.batches = 1;
+  EXPECT_TRUE(SamplesValidation(ResumeConfigJson(options)));
 }
 
 // A run of an older version, which had its own names for the length that exp's decay follows.

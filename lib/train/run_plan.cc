@@ -100,6 +100,7 @@ absl::StatusOr<Split> UsedSplit(const Split& split, const TrainerOptions& option
   }
   Split used = split;
   used.train = used.validation = FirstBatches(split.train, options.overfit_batches, options.batch_size);
+  used.whole_validation.clear();
   return used;
 }
 
@@ -126,11 +127,13 @@ absl::StatusOr<RunPlan> MakeRunPlan(const Split& split, const TrainerOptions& op
   ASSIGN_OR_RETURN(Split used, UsedSplit(split, options));
   plan.train = std::move(used.train);
   plan.validation = std::move(used.validation);
+  plan.whole_validation = std::move(used.whole_validation);
   if (options.overfit_batches.all()) {
     if (!options.limit_val_batches.all()) {
       plan.first_validation = FirstBatches(plan.validation, options.limit_val_batches, options.batch_size);
-      plan.whole_validation = std::move(plan.validation);
-      plan.validation = Sample(plan.whole_validation, static_cast<int64_t>(plan.first_validation.size()));
+      plan.unlimited_validation = std::move(plan.validation);
+      plan.validation = Sample(plan.unlimited_validation, static_cast<int64_t>(plan.first_validation.size()));
+      if (plan.whole_validation.empty()) plan.whole_validation = plan.unlimited_validation;
     }
   } else {
     plan.options.shuffle = false;

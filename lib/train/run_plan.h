@@ -19,9 +19,11 @@ struct RunPlan {
   // The examples to train on. With overfit_batches they equal the validation examples.
   std::vector<int64_t> train;
   std::vector<int64_t> validation;  // after limit_val_batches
-  // With limit_val_batches: the whole validation set, and as many examples from its beginning, on which older versions
-  // validated. Otherwise empty.
-  std::vector<int64_t> whole_validation, first_validation;
+  // The whole validation set, of which the split has a sample or limit_val_batches takes one; otherwise empty.
+  std::vector<int64_t> whole_validation;
+  // With limit_val_batches: the split's validation examples, and as many as it takes from their beginning, on which
+  // older versions validated. Otherwise empty.
+  std::vector<int64_t> unlimited_validation, first_validation;
   int64_t num_batches = 0;  // batches of an epoch, after limit_train_batches
   int64_t steps_per_epoch = 0;
   int64_t run_steps = -1;  // steps of the whole run, by its limits on epochs and steps; -1: neither is set

@@ -117,17 +117,17 @@ absl::Status Find(const Task& task, const TrainerOptions& options, const RunDire
 
 ModelFrame FrameOf(const Task& task) { return task.framed() == nullptr ? ModelFrame() : task.framed()->Frame(); }
 
-// Returns the fingerprint of the sets, of which limit_val_batches is no part.
+// Returns the fingerprint of the sets, of which samples of the validation set are no part.
 uint64_t FingerprintOf(const Task& task, const RunPlan& plan) {
   return Fingerprint(task.num_examples(), plan.train,
                      plan.whole_validation.empty() ? plan.validation : plan.whole_validation);
 }
 
-// True if the checkpoint is of an older version, whose fingerprint had the examples that limit_val_batches left, and
-// they are these.
+// True if the checkpoint is of an older version, whose fingerprint had the examples that limit_val_batches or a sample
+// of the task left, and they are these.
 bool HasFingerprintOf(const Checkpoint& then, const Task& task, const RunPlan& plan,
                       const std::vector<int64_t>& validation) {
-  return !plan.whole_validation.empty() && absl::StrContains(then.config, "\"limit_val_batches\"") &&
+  return !plan.whole_validation.empty() && !validation.empty() && SamplesValidation(then.config) &&
          then.data == Fingerprint(task.num_examples(), plan.train, validation);
 }
 
@@ -336,7 +336,8 @@ absl::Status AcceptChanges(const Task& task, const Checkpoint& now, const RunPla
   ASSIGN_OR_RETURN(std::vector<ConfigChange> changes, ConfigChanges(state.config, now.config, task.ResumeRules()));
   const bool validated_on_first = plan.first_validation != plan.validation &&  // as versions before the sample did
                                   HasFingerprintOf(state, task, plan, plan.first_validation);
-  const bool same_before = validated_on_first || HasFingerprintOf(state, task, plan, plan.validation);
+  const bool same_before = validated_on_first || HasFingerprintOf(state, task, plan, plan.validation) ||
+                           HasFingerprintOf(state, task, plan, plan.unlimited_validation);
   if (const std::string change = DataChange(state, now, same_before); !change.empty()) {
     changes.push_back({DataSetting().name, "", change});
   }
@@ -352,7 +353,7 @@ absl::Status AcceptChanges(const Task& task, const Checkpoint& now, const RunPla
     changes.push_back({"limit_val_batches", "",
                        "limit_val_batches validates on a random sample from here on, and no more on the first examples "
                        "as an older version did"});
-  } else if (!plan.whole_validation.empty() &&
+  } else if (!plan.unlimited_validation.empty() &&
              std::any_of(changes.begin(), changes.end(), [](const auto& c) { return c.name == "batch_size"; })) {
     changes.push_back(
         {"limit_val_batches", "",

@@ -418,7 +418,8 @@ absl::Status TrainKge(const ToolRun& run, const std::vector<std::string>& inputs
       subset->Describe(options.seed, &metadata);
     }
     const Split split = {task->examples().TrainExamples(), task->examples().ValidExamples(sample),
-                         task->examples().TestExamples(sample)};
+                         task->examples().TestExamples(sample),
+                         sample > 0 ? task->examples().ValidExamples() : std::vector<int64_t>()};
     RETURN_IF_ERROR(CheckBatchesOfNorms(*task, static_cast<int64_t>(split.train.size()), options, synchronize,
                                         /*warns=*/&member == &members[0]));
     if (&member == &members[0]) PrintFacts(*task, *data.graph, split.train);

@@ -23,6 +23,9 @@ struct Split {
   std::vector<int64_t> train;
   std::vector<int64_t> validation;
   std::vector<int64_t> test;
+  // The whole validation set, where `validation` is a sample of it. A run that goes on may have another sample, but not
+  // another set. Empty: `validation` is the whole.
+  std::vector<int64_t> whole_validation = {};
 };
 
 // How to split. Examples named explicitly go where they are named. From the rest, in an order fixed by the seed, first

@@ -1,5 +1,8 @@
-// A run that goes on with another limit_val_batches, or after an older version's: its sets stay, and what is best is
-// judged anew.
+// A run that goes on with another limit_val_batches or another sample of its task, or after an older version's: its
+// sets stay, and what is best is judged anew.
+
+#include <cstdint>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "gmock/gmock.h"
@@ -65,6 +68,76 @@ TEST_F(LimitedValidationTest, ALimitOfValidationIsJudgedAnew) {
   ASSERT_EQ(Save(with_sample), absl::OkStatus());
   options_.overrides.clear();
   EXPECT_EQ(resume()->state.best_epoch, 4);
+}
+
+// A task may validate on a sample of its own (rank_sample of triples): the set stays what it is, and what is best is
+// judged anew.
+TEST_F(LimitedValidationTest, ASampleOfTheTaskIsJudgedAnew) {
+  const auto plan = [this] { return MakeRunPlan(split_, options_).value(); };
+  const std::vector<int64_t> all = split_.validation;
+  split_.whole_validation = all;
+  split_.validation = {4, 6, 8};
+  options_.config = {{"rank_sample", "3"}, {"width", "1"}};
+  options_.average_best = 2;
+  options_.batch_size = 2;
+  Checkpoint state = NewState(task_, plan());
+  state.step = 10, state.batch = 1, state.best_epoch = 2, state.best_loss = 0.5;
+  state.epoch_sums.sum.assign(state.epoch_sums.sum.size(), 7);
+  ASSERT_EQ(Save(state), absl::OkStatus());
+  // The same sample goes on as it was.
+  EXPECT_EQ(ResumedState(task_, plan(), directory_)->state.best_epoch, 2);
+  const auto expect_anew = [&] {
+    const absl::Status refused = ResumedState(task_, plan(), directory_).status();
+    EXPECT_THAT(refused, ErrorNames(absl::StatusCode::kFailedPrecondition, {"--override=rank_sample "}));
+    options_.overrides = {"rank_sample"};
+    const absl::StatusOr<StartingState> resumed = ResumedState(task_, plan(), directory_);
+    ASSERT_TRUE(resumed.ok()) << resumed.status();
+    EXPECT_TRUE(resumed->new_parts.judgment);
+    EXPECT_FALSE(resumed->new_parts.epoch || resumed->new_parts.loss || resumed->new_parts.optimizer);
+    EXPECT_EQ(resumed->state.best_epoch, 0);
+    EXPECT_EQ(resumed->state.batch, 1);
+    EXPECT_EQ(resumed->state.epoch_sums.sum, state.epoch_sums.sum);
+    EXPECT_THAT(resumed->state.changes, HasSubstr("step 10: rank_sample is "));
+    EXPECT_FALSE(WentOnWithOtherData(resumed->state.changes));
+    options_.overrides.clear();
+  };
+  split_.validation = {3, 4, 5, 6};
+  options_.config["rank_sample"] = "4";
+  expect_anew();
+  options_.config.erase("rank_sample");
+  split_.validation = all;
+  split_.whole_validation.clear();
+  expect_anew();
+  // Another validation set is other data.
+  split_.validation = {3, 4, 5, 6, 7};
+  EXPECT_THAT(ResumedState(task_, plan(), directory_).status(),
+              ErrorNames(absl::StatusCode::kFailedPrecondition, {"other examples or another split", "data"}));
+}
+
+// The fingerprint of older versions had the sample, with limit_val_batches what that took of it.
+TEST_F(LimitedValidationTest, ASampleOfTheTaskInOlderVersions) {
+  split_.whole_validation = split_.validation;
+  split_.validation = {3, 4, 6, 8};
+  options_.config = {{"rank_sample", "4"}};
+  options_.batch_size = 2;
+  for (const int64_t limit : {0, 1}) {
+    options_.limit_val_batches = {};
+    if (limit > 0) options_.limit_val_batches.batches = limit;
+    const RunPlan plan = MakeRunPlan(split_, options_).value();
+    std::vector<std::vector<int64_t>> sets = {plan.validation};
+    if (limit > 0) sets.push_back(split_.validation);
+    for (const std::vector<int64_t>& set : sets) {
+      RunPlan older = plan;
+      older.whole_validation = set;
+      Checkpoint state = NewState(task_, older);
+      state.best_epoch = 4;
+      ASSERT_NE(state.data, NewState(task_, plan).data);
+      ASSERT_EQ(Save(state), absl::OkStatus());
+      const absl::StatusOr<StartingState> resumed = ResumedState(task_, plan, directory_);
+      ASSERT_TRUE(resumed.ok()) << resumed.status();
+      EXPECT_EQ(resumed->state.best_epoch, 4);
+    }
+  }
 }
 
 // Older versions took the first examples of limit_val_batches: the data are the same, and what is best is judged anew.

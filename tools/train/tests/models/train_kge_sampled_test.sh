@@ -55,6 +55,18 @@ succeeds $train --init_from=type/best.safetensors --kge_model=complex --threads=
   --output_dir=sampled_full typed.safetensors
 [ "$(config sampled_full negatives_per_batch)" = 0 ] || fail "a full run from a sampled one"
 [ "$(config sampled_full embedding_dim)" = 16 ] || fail "the model's size"
+# --rank_sample decides what is validated on, and not what is learned: with leave, the run goes on with another one, and
+# what is best is judged anew.
+ranked="$train --kge_model=complex --embedding_dim=16 --threads=1 --seed=1 --output_dir=ranked --rank_sample"
+succeeds $ranked=3 --max_epochs=1 typed.safetensors
+refuses 'rank_sample is "5", but the run to resume has "3".*--override=rank_sample ' \
+  $ranked=5 --max_epochs=2 --resume typed.safetensors
+succeeds $ranked=5 --max_epochs=2 --resume --override=rank_sample typed.safetensors
+expect_line 'rank_sample is "5" from here on, was "3"' log
+expect_line 'what is best is judged anew' log
+expect_no_line 'begins again\|without memory' log
+succeeds $train $full --max_epochs=2 --output_dir=unranked typed.safetensors
+$diff ranked/last.safetensors unranked/last.safetensors > /dev/null || fail "a sample decided what is learned"
 # One influence run is not of two ways to draw.
 cp frequency/checkpoints/last.safetensors 1.safetensors
 cp type/checkpoints/last.safetensors 2.safetensors
