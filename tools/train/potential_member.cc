@@ -3,11 +3,18 @@
 #include <algorithm>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
+#include "lib/network/kernel_plan.h"
 #include "lib/potential/model/labels/counted_labels.h"
 #include "lib/potential/model/labels/scaling.h"
 #include "lib/task/torch/gradient_comparison.h"
+#include "lib/tensorfile/named_tensors.h"
+#include "lib/tensorfile/tensor_reader.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/run_plan.h"
 #include "tools/common/run/run_tool.h"
@@ -18,6 +25,7 @@
 namespace rutile {
 namespace {
 
+constexpr absl::string_view kTaskState = "task.";  // in names of a checkpoint's tensors
 constexpr double kFloatEpsilon = 6e-8;
 constexpr double kNoticeable = 1e-3;     // of a standardized feature, which is of order 1
 constexpr double kLargestAllowed = 0.1;  // a wrong kernel is off by more
@@ -59,6 +67,26 @@ std::vector<std::pair<std::string, int64_t>> LabelColumns(const AtomicData& data
   return columns;
 }
 
+// Returns the text of the plan that max-autotune found for the run that goes on, which has it in its checkpoint; "" for
+// a new run, and where an override may let it be found anew.
+std::string PlanOfRun(const Member& member, const TrainerOptions& options) {
+  const bool goes_on = options.mode == RunMode::kResume || options.mode == RunMode::kResumeOrNew;
+  const auto keeps_plan = [](const std::string& override) { return override == "lr_period"; };
+  if (!goes_on || !std::all_of(options.overrides.begin(), options.overrides.end(), keeps_plan)) return "";
+  const RunDirectory directory(member.directory);
+  const std::string path = !options.resume_from.empty()         ? options.resume_from
+                           : FileExists(directory.checkpoint()) ? directory.checkpoint()
+                                                                : directory.previous();
+  const absl::StatusOr<TensorFile> checkpoint = LookIntoTensorFile(path);
+  if (!checkpoint.ok()) return "";
+  NamedTensors state;
+  for (const auto& [name, tensor] : checkpoint->tensors) {
+    if (absl::StartsWith(name, kTaskState)) state.Set(name.substr(kTaskState.size()), tensor);
+  }
+  const absl::StatusOr<KernelPlan> plan = KernelPlanOfState(state);
+  return plan.ok() ? KernelPlanText(*plan) : "";
+}
+
 }  // namespace
 
 absl::Status TrainMember(const Member& member, const AtomicData& data, const AtomisticTaskOptions& task_options,
@@ -66,7 +94,12 @@ absl::Status TrainMember(const Member& member, const AtomicData& data, const Ato
                          const std::optional<Potential>& model, TrainerOptions options, const Metadata& metadata) {
   ASSIGN_OR_RETURN(const TrainingTask task, MakeTrainingTask(data, task_options, split.train));
   for (const std::string& message : messages) PrintMessage(message);
-  if (!task.compile_message.empty()) PrintMessage(task.compile_message);
+  const bool tunes = task_options.compile.preset == CompilePreset::kMaxAutotune;
+  if (const std::string kept = tunes ? PlanOfRun(member, options) : ""; !kept.empty()) {
+    PrintMessage(absl::StrCat("max-autotune: ", kept, ", the plan of the run that goes on"));
+  } else if (!task.compile_message.empty()) {
+    PrintMessage(task.compile_message);
+  }
   ASSIGN_OR_RETURN(const Split used, LearnedSplit(split, options));
   RETURN_IF_ERROR(CheckMeasures(data, task_options.loss, split, options));
   PrintFacts(data, task, task_options.loss, used);

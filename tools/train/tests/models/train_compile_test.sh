@@ -32,8 +32,12 @@ $diff c/last.safetensors d/last.safetensors || fail "the same plan gives other b
 succeeds $train ${short/=4/=2} $tuned --output_dir=e f.safetensors
 rm -r cache
 succeeds $train $short $tuned --output_dir=e --resume f.safetensors
+expect_line 'max-autotune: block_atoms=.*, the plan of the run that goes on' log
+expect_no_line 'times as fast' log
 $diff c/last.safetensors e/last.safetensors || fail "a resumed run differs"
 succeeds $checked $forces $tuned --output_dir=fc f.safetensors
+succeeds $train ${forces/=2/=3} $tuned --output_dir=fc --resume f.safetensors
+expect_line 'the plan of the run that goes on' log
 XDG_CACHE_HOME=$PWD/xdg $train $short --compile_preset=max-autotune --output_dir=x f.safetensors > /dev/null 2> log ||
   fail "XDG: $(cat log)"
 [ "$(ls xdg/rutile/*.plan | wc -l)" = 1 ] || fail "no plan in XDG_CACHE_HOME"
