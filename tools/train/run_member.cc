@@ -20,6 +20,7 @@
 #include "lib/train/first_batch_of_run.h"
 #include "lib/train/options/monitor.h"
 #include "lib/train/run_plan.h"
+#include "tools/common/run/exec_sibling_binary.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/train/first_batch_process.h"
@@ -40,8 +41,6 @@ DEFINE_bool(verbose, false, "Print a line for each epoch and validation, also on
 
 namespace rutile {
 namespace {
-
-const absl::Time program_start = absl::Now();
 
 // Returns the files that the command names; they may lie in a run to be removed.
 std::vector<std::string> FilesOfFlags() {
@@ -130,7 +129,7 @@ absl::StatusOr<bool> IsTooLate(const Member& member, const TrainerOptions& optio
   if (member.name.empty() || member.name == MemberName(0) || options.stop.max_time == absl::InfiniteDuration()) {
     return false;
   }
-  bool is_late = absl::Now() - program_start >= options.stop.max_time;
+  bool is_late = absl::Now() - ProgramStart() >= options.stop.max_time;
   if (options.communicator != nullptr) {
     ASSIGN_OR_RETURN(const std::vector<std::string> all, options.communicator->Gather(is_late ? "late" : "in time"));
     is_late = all[0] == "late";
@@ -156,7 +155,7 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
   const bool shows = !others_report && FLAGS_progress && !FLAGS_quiet && options.files != RunFiles::kAtEnd;
   const MonitoredValue monitored = MonitoredOf(*run.task, split, options);
   StopOptions left = options.stop;  // what is shown of --max_time is what this member has of it
-  left.max_time = std::max(absl::ZeroDuration(), left.max_time - (absl::Now() - program_start));
+  left.max_time = std::max(absl::ZeroDuration(), left.max_time - (absl::Now() - ProgramStart()));
   TrainProgress progress({member.label.empty() ? "train" : member.label, run.cost_unit, monitored}, left, shows);
   const absl::Duration interval = progress.active() ? absl::ZeroDuration() : options.log_interval;
   TrainLines lines({member.label, run.cost_unit, run.task->loss_unit(), monitored, left, interval, FLAGS_verbose},
@@ -190,7 +189,7 @@ absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, co
     plot.OnEpoch(report);
   };
   options.on_message = PrintMessage;
-  absl::StatusOr<TrainResult> result = Train(*run.task, split, options, member.directory, metadata, program_start);
+  absl::StatusOr<TrainResult> result = Train(*run.task, split, options, member.directory, metadata, ProgramStart());
   progress.Finish();
   if (absl::IsFailedPrecondition(result.status())) return absl::InvalidArgumentError(result.status().message());
   if (!result.ok() && !absl::IsCancelled(result.status())) return result.status();

@@ -8,9 +8,13 @@
 #include <climits>
 #include <csignal>
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/file.h"
@@ -21,6 +25,22 @@
 
 namespace rutile {
 namespace {
+
+// "PID NANOSECONDS": the process that set it, which another one may have inherited it from, and when its program
+// started.
+constexpr char kStartVariable[] = "RUTILE_START";
+
+absl::Time FindStart() {
+  const char* const variable = std::getenv(kStartVariable);
+  int64_t process = 0, nanoseconds = 0;
+  const std::pair<absl::string_view, absl::string_view> words =
+      absl::StrSplit(variable == nullptr ? "" : variable, absl::MaxSplits(' ', 1));
+  const bool is_ours =
+      absl::SimpleAtoi(words.first, &process) && process == ::getpid() && absl::SimpleAtoi(words.second, &nanoseconds);
+  return is_ours ? absl::FromUnixNanos(nanoseconds) : absl::Now();
+}
+
+const absl::Time program_start = FindStart();
 
 // Tells the other program where flags came from (given_flags.cc).
 void PassFlagOrigins() {
@@ -51,11 +71,14 @@ absl::StatusOr<std::string> SiblingBinary(const ToolRun& run, const std::string&
                                           " does not exist; install ", name, " in the same directory as ", run.name));
 }
 
+absl::Time ProgramStart() { return program_start; }
+
 absl::Status ExecSiblingBinary(const ToolRun& run, const std::string& name, absl::string_view why) {
   ASSIGN_OR_RETURN(const std::string path, SiblingBinary(run, name, why));
   std::vector<std::string> words = run.command;
   const std::vector<char*> argv = ExecWords(&words);
   PassFlagOrigins();
+  ::setenv(kStartVariable, absl::StrCat(::getpid(), " ", absl::ToUnixNanos(ProgramStart())).c_str(), /*replace=*/1);
   ::setenv(kBuildVariable, BuildIdentity().c_str(), /*replace=*/1);
   // The other program needs seconds to load LibTorch, in which a signal would end it without a word: signals wait until
   // it has handlers.
