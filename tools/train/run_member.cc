@@ -28,6 +28,7 @@
 #include "tools/train/report/train_lines.h"
 #include "tools/train/report/train_plot.h"
 #include "tools/train/report/train_progress.h"
+#include "tools/train/schedule_interval.h"
 #include "tools/train/trainer_flags/checkpoint_flags.h"
 
 DEFINE_int32(committee, 1,
@@ -147,6 +148,7 @@ absl::StatusOr<bool> IsTooLate(const Member& member, const TrainerOptions& optio
 
 absl::StatusOr<TrainResult> RunTask(const Member& member, const TaskRun& run, const Split& split,
                                     TrainerOptions options, const Metadata& metadata) {
+  SetScheduleInterval(member.directory, split, &options);
   if (OnlyChecksFirstBatch()) EndWithFirstBatch(CheckFirstBatchOfRun(*run.task, split, options));
   options.await_first_batch = FirstBatchOfProcess();
   if (!member.replaces.empty()) RETURN_IF_ERROR(AwaitFirstBatch(options));

@@ -166,9 +166,11 @@ absl::Span<const Setting<ScheduleOptions>> ScheduleSettings() {
           "lbfgs and schedule-free-adamw, and where neither epochs nor steps end the run.")
           .Automatic("auto")
           .Resetting(kSchedule),
-      Setting<O>::Text("lr_interval", GetInterval, SetInterval,
-                       "Unit in which a schedule counts: epoch, step or auto. With auto, it is step for one_cycle and "
-                       "epoch for the others; constant and plateau do not use it.")
+      Setting<O>::Text(
+          "lr_interval", GetInterval, SetInterval,
+          "Unit in which a schedule counts: epoch, step or auto. With auto, it is step for one_cycle, and "
+          "for linear, cosine and polynomial where they take the whole run, of one or two epochs and 100 "
+          "steps or more; otherwise it is epoch. A resumed run keeps its own. constant and plateau do not use it.")
           .Automatic("auto")
           .Needs(kBy, IsNoneOf<K::kConstant, K::kPlateau>)
           .RecordedIf(kIsSchedule)

@@ -85,8 +85,11 @@ std::string FlagsOfSubsetRuns(absl::string_view flags, const std::map<std::strin
 }
 
 std::string WithoutFormerDefaults(absl::string_view flags, const std::map<std::string, std::string>& resolved) {
-  static const auto& former = *new std::map<std::string, std::string>{
-      {"potential", "chebyshev"}, {"max_epochs", "1000"}, {"kge_model", "conve"}, {"kge_recipe", "plain"}};
+  static const auto& former = *new std::map<std::string, std::string>{{"potential", "chebyshev"},
+                                                                      {"max_epochs", "1000"},
+                                                                      {"kge_model", "conve"},
+                                                                      {"kge_recipe", "plain"},
+                                                                      {"lr_interval", "epoch"}};
   std::string kept;
   for (const absl::string_view line : absl::StrSplit(flags, '\n', absl::SkipEmpty())) {
     const std::string name(FlagOf(line));
@@ -103,7 +106,8 @@ namespace {
 // True if a change, "monitor is val_loss, was val_mrr", leaves the steps of training what they were.
 bool IsOfNoStep(absl::string_view change) {
   const absl::string_view name = change.substr(0, change.find(' '));
-  return IsOwnFlag(name) || IsOfMachine(name) || name == "limit_val_batches" || name == "monitor";
+  return IsOwnFlag(name) || IsOfMachine(name) || name == "limit_val_batches" || name == "rank_sample" ||
+         name == "monitor";
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ std::string FlagsOfSubsetRuns(absl::string_view flags, const std::map<std::strin
 
 // Returns the flags without the lines of `resolved` that say what versions before these flags did where nothing was
 // said:
-// --potential=chebyshev, --max_epochs=1000, --kge_model=conve and --kge_recipe=plain.
+// --potential=chebyshev, --max_epochs=1000, --kge_model=conve, --kge_recipe=plain and --lr_interval=epoch.
 std::string WithoutFormerDefaults(absl::string_view flags, const std::map<std::string, std::string>& resolved);
 
 // True for a flag whose value decides the model: none of those above, and none of the machine (device, caches).

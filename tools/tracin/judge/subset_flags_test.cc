@@ -47,7 +47,8 @@ TEST(SubsetFlagsTest, ARunThatWentOnOtherwiseIsRefused) {
                           "(step 20: learning_rate is 0.001, was 0.01; step 30: shuffle is false, was true)"}));
   EXPECT_EQ(CheckMakesRunAgain("run/flags.txt",
                                "# does not make this run again, which went on with other settings or data:\n"
-                               "#   step 20: limit_val_batches is 0.5, was 1; monitor is val_loss, was val_mrr\n"),
+                               "#   step 20: limit_val_batches is 0.5, was 1; monitor is val_loss, was val_mrr\n"
+                               "#   step 30: rank_sample is \"5\", was not set\n"),
             absl::OkStatus());
 }
 
@@ -68,6 +69,8 @@ TEST(SubsetFlagsTest, FormerDefaultsAreWhatOlderFilesDoNotSay) {
   EXPECT_EQ(WithoutFormerDefaults(other, {{"potential", "many-body"}, {"max_epochs", "200"}}), other);
   EXPECT_EQ(WithoutFormerDefaults("--kge_model=conve\nt\n", {{"kge_model", "conve"}}), "t\n");
   EXPECT_EQ(WithoutFormerDefaults("--kge_model=conve\nt\n", {}), "--kge_model=conve\nt\n");
+  EXPECT_EQ(WithoutFormerDefaults("--lr_interval=epoch\nt\n", {{"lr_interval", "epoch"}}), "t\n");
+  EXPECT_EQ(WithoutFormerDefaults("--lr_interval=step\nt\n", {{"lr_interval", "step"}}), "--lr_interval=step\nt\n");
   EXPECT_EQ(WithoutFormerDefaults("--kge_recipe=plain\nt\n", {{"kge_recipe", "plain"}}), "t\n");
   EXPECT_EQ(WithoutFormerDefaults("--kge_recipe=n3\nt\n", {{"kge_recipe", "n3"}}), "--kge_recipe=n3\nt\n");
 }

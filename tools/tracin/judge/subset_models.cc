@@ -64,11 +64,16 @@ absl::Status AddSettingsOfRun(const std::string& path, std::map<std::string, std
   ASSIGN_OR_RETURN(const FileContents contents, FileContents::Open(run.config()));
   const nlohmann::json json = nlohmann::json::parse(contents.data().begin(), contents.data().end(), nullptr, false);
   if (!json.is_object() || !json.contains("flags") || !json["flags"].is_object()) return absl::OkStatus();
+  // The length of the run, and the version, decide what the flag means where it is auto.
+  const bool by_step = json.contains("lr_per_step") && json["lr_per_step"] == true;
+  const std::string interval =
+      json.value("lr_interval", json.contains("lr_per_step") ? by_step ? "step" : "epoch" : "");
   for (const auto& [name, flag] : json["flags"].items()) {
     if (!DecidesModel(name) || !flag.is_object() || !flag.contains("value") || !flag["value"].is_string()) continue;
     std::string value = flag["value"].get<std::string>();
     // Earlier versions wrote the default of --warmup_start as a number.
     if (name == "warmup_start" && value == "0.3333333333333333") value = "1/3";
+    if (name == "lr_interval" && !interval.empty()) value = interval;
     (*settings)[absl::StrCat("--", name)] = std::move(value);
   }
   return absl::OkStatus();

@@ -68,10 +68,15 @@ absl::StatusOr<int64_t> SeedOf(const RunDirectory& run) {
   return absl::InvalidArgumentError(absl::StrCat(run.config(), ": has no \"seed\""));
 }
 
-// Returns what train decided for the run where no flag had to say it: its length, and the kind of its model.
+// Returns what train decided for the run where no flag had to say it: its length, the unit of its schedule, and the
+// kind of its model.
 std::map<std::string, std::string> ResolvedByTrain(const std::map<std::string, std::string>& settings) {
   std::map<std::string, std::string> resolved;
   if (const auto found = settings.find("--max_epochs"); found != settings.end()) resolved["max_epochs"] = found->second;
+  const auto schedule = settings.find("--lr_scheduler"), interval = settings.find("--lr_interval");
+  const bool spans = schedule != settings.end() &&
+                     (schedule->second == "cosine" || schedule->second == "linear" || schedule->second == "polynomial");
+  if (spans && interval != settings.end() && interval->second != "auto") resolved["lr_interval"] = interval->second;
   if (const auto found = settings.find("kge_model"); found != settings.end()) {
     resolved["kge_model"] = found->second;
     // Versions without the flag had no other recipe.

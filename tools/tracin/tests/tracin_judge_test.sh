@@ -224,6 +224,7 @@ for kind in many-body chebyshev; do
   succeeds $tracin --train=s2.extxyz --test=t.extxyz --judge=of-$kind --plan_subsets=3 old-$kind
   expect_line "^--potential=$kind" of-$kind/flags.txt
   expect_line '^--max_epochs=2$' of-$kind/flags.txt
+  expect_line '^--lr_interval=epoch$' of-$kind/flags.txt
 done
 # A folder of such a version says less, and goes on where its trainings were what the run was; else they were others.
 cp of-chebyshev/flags.txt said.txt

@@ -34,6 +34,26 @@ has a ang_order 4,4
 succeeds $train $short --max_epochs=3 --output_dir=a --resume set.extxyz
 expect_line 'lr_period' log
 
+# Over two epochs it falls by steps, if there are 100 of them.
+interval() { python3 -c "import json; print(json.load(open('$1/config.json'))['lr_interval'])"; }
+last_rate() { awk -F '\t' '{ rate = $3 } END { print rate }' "$1/log.tsv"; }
+[ "$(interval a)" = epoch ] || fail "the schedule of six steps counts by $(interval a)"
+for ((copy = 0; copy < 4; ++copy)); do cat set.extxyz; done > many.extxyz
+energies="$train $short --force_weight=0 --batch_size=1 --check_gradient=false --output_dir=i"
+succeeds $energies --max_epochs=2 many.extxyz
+[ "$(interval i)" = step ] || fail "the schedule of two epochs counts by $(interval i)"
+awk "BEGIN { exit !($(last_rate i) < 0.00001) }" || fail "the last rate is $(last_rate i)"
+# A run that goes on counts in what it did, whatever its length, or is told otherwise.
+succeeds $energies --max_epochs=4 --resume many.extxyz
+[ "$(interval i)" = step ] || fail "resumed for four epochs, the schedule counts by $(interval i)"
+refuses 'lr_interval' $energies --max_epochs=5 --resume --lr_interval=epoch many.extxyz
+succeeds $energies --max_epochs=3 --overwrite many.extxyz
+[ "$(interval i)" = epoch ] || fail "the schedule of three epochs counts by $(interval i)"
+succeeds $energies --max_epochs=1 --lr_interval=epoch --overwrite many.extxyz
+succeeds $energies --max_epochs=2 --resume many.extxyz
+[ "$(interval i)" = epoch ] || fail "resumed, the schedule counts by $(interval i)"
+awk "BEGIN { exit !($(last_rate i) > 0.0049) }" || fail "the second of two epochs has the rate $(last_rate i)"
+
 # Energies alone: by flag, by a file that was made for them, and where there are no forces.
 succeeds $train $short --force_weight=0 --max_epochs=1 --output_dir=e set.extxyz
 expect_no_line 'forces are learned' log
