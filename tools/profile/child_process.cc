@@ -60,7 +60,7 @@ absl::StatusOr<pid_t> Start(std::vector<std::string> command, const ChildOptions
   std::vector<char*> envp = ExecWords(&environment);
   int failure[2];
   if (::pipe2(failure, O_CLOEXEC) != 0) return ErrnoStatus(errno, "cannot start a process");
-  const pid_t pid = ::fork();
+  const pid_t parent = ::getpid(), pid = ::fork();
   if (pid < 0) {
     const int error = errno;
     ::close(failure[0]);
@@ -69,6 +69,8 @@ absl::StatusOr<pid_t> Start(std::vector<std::string> command, const ChildOptions
   }
   if (pid == 0) {
     ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // nobody would end it, or know of it, if kill -9 ended us
+    if (::getppid() != parent) ::_exit(127);
     std::signal(SIGXFSZ, SIG_DFL);
     if (files.messages >= 0) ::dup2(files.messages, STDERR_FILENO);
     if (files.output >= 0) ::dup2(files.output, STDOUT_FILENO);

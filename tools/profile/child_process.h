@@ -40,9 +40,9 @@ struct ChildResult {
 };
 
 // Runs the command to its end, in its own process group. SIGINT, SIGTERM and SIGUSR1 that arrive meanwhile
-// (InterruptSignal) are passed on to the group; afterward the caller checks InterruptSignal. Processes that the command
-// leaves behind are waited for, two seconds at most. NOT_FOUND if there is no such command, PERMISSION_DENIED if it
-// cannot be run; other errors are those of starting it.
+// (InterruptSignal) are passed on to the group; afterward the caller checks InterruptSignal. If kill -9 ends us, the
+// command gets SIGTERM. Processes that the command leaves behind are waited for, two seconds at most. NOT_FOUND if
+// there is no such command, PERMISSION_DENIED if it cannot be run; other errors are those of starting it.
 absl::StatusOr<ChildResult> RunChild(const std::vector<std::string>& command, const ChildOptions& options);
 
 }  // namespace rutile

@@ -1,11 +1,16 @@
 #include "tools/profile/child_process.h"
 
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -111,6 +116,29 @@ TEST(ChildProcessTest, DoneWhenEnoughIsKnown) {
   const ChildResult result = Shell("sleep 30", options);
   EXPECT_TRUE(result.done);
   EXPECT_EQ(asked, 2);
+}
+
+TEST(ChildProcessTest, TheCommandDoesNotOutliveUs) {
+  const auto scratch = ScratchDirectory::Create();
+  ASSERT_TRUE(scratch.ok());
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // so that what is left behind becomes our child
+  ChildOptions options;
+  options.output = scratch->path("out");
+  const pid_t helper = ::fork();
+  ASSERT_GE(helper, 0);
+  if (helper == 0) {
+    RunChild({"sh", "-c", "echo $$; exec sleep 60"}, options).IgnoreError();
+    ::_exit(1);
+  }
+  int64_t command = 0;
+  while (!FileExists(options.output) || !absl::SimpleAtoi(Read(options.output), &command)) {
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  ::kill(helper, SIGKILL);
+  int status = 0;
+  ASSERT_EQ(::waitpid(helper, &status, 0), helper);
+  ASSERT_EQ(::waitpid(static_cast<pid_t>(command), &status, 0), command);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) << status;
 }
 
 TEST(ChildProcessTest, SignalsToUsAreHandedOn) {
