@@ -1,11 +1,24 @@
 #include "tools/evaluate/output_xyz.h"
 
 #include <gflags/gflags.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <utility>
 
 #include "absl/memory/memory.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
 #include "lib/evaluation/prediction_xyz.h"
+#include "lib/file/line_reader.h"
+#include "lib/structure/extxyz/extxyz_keys.h"
+#include "lib/tensorfile/tensor_reader.h"
 #include "lib/trace/scope.h"
 #include "tools/common/run/flag_domain.h"
 #include "tools/common/run/run_tool.h"
@@ -21,16 +34,59 @@ const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 
 constexpr size_t kBufferBytes = 1 << 20;
 
+// Columns of atoms that are read, or that evaluate writes anew.
+constexpr absl::string_view kOwnColumns[] = {"species",        "element",    "Z",        "numbers",
+                                             "atomic_numbers", "pos",        "energies", "forces_spread",
+                                             "energies_std",   "forces_std", "outside"};
+
+bool IsOwnColumn(absl::string_view name) {
+  std::string force_key;
+  gflags::GetCommandLineOption("force_key", &force_key);
+  const auto is_name = [name](absl::string_view other) { return name == other; };
+  return name == force_key || std::any_of(std::begin(kOwnColumns), std::end(kOwnColumns), is_name) ||
+         std::any_of(std::begin(kForceKeys), std::end(kForceKeys), is_name);
+}
+
+// Returns the columns of atoms that the first frame of a file of extended XYZ has beside those; none of other files,
+// and of those that can be read once.
+std::vector<std::string> OtherColumns(const std::string& path) {
+  struct stat status = {};
+  if (path == "-" || LooksLikeTensorFile(path) || ::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return {};
+  }
+  absl::StatusOr<LineReader> lines = LineReader::Open(path);
+  absl::string_view line;
+  int64_t atoms = 0;
+  if (!lines.ok() || !lines->Next(&line) || !absl::SimpleAtoi(line, &atoms) || !lines->Next(&line)) return {};
+  constexpr absl::string_view kProperties = "Properties=";
+  const size_t found = line.find(kProperties);
+  if (found == absl::string_view::npos) return {};
+  line.remove_prefix(found + kProperties.size());
+  if (!line.empty() && line[0] == '"') line.remove_prefix(1);
+  const std::vector<absl::string_view> parts = absl::StrSplit(line.substr(0, line.find_first_of("\" \t")), ':');
+  std::vector<std::string> names;
+  for (size_t i = 0; i + 2 < parts.size(); i += 3) {
+    if (!IsOwnColumn(parts[i])) names.emplace_back(parts[i]);
+  }
+  return names;
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<XyzOutput>> XyzOutput::FromFlags() {
+absl::StatusOr<std::unique_ptr<XyzOutput>> XyzOutput::FromFlags(absl::Span<const std::string> inputs) {
   if (FLAGS_output_xyz.empty()) return nullptr;
   if (FLAGS_output_xyz == "-") {
     return absl::InvalidArgumentError(
         "--output_xyz=-: standard output has the table of errors: name a file (./- for one of that name)");
   }
   ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(FLAGS_output_xyz));
-  return absl::WrapUnique(new XyzOutput(std::move(file)));
+  auto output = absl::WrapUnique(new XyzOutput(std::move(file)));
+  for (const std::string& input : inputs) {
+    output->left_out_ = OtherColumns(input);
+    output->left_out_of_ = input;
+    if (!output->left_out_.empty()) break;
+  }
+  return output;
 }
 
 absl::Status XyzOutput::Add(const PredictedStructure& predicted) {
@@ -53,6 +109,10 @@ absl::Status XyzOutput::Commit() {
     PrintWarning(absl::StrCat(FLAGS_output_xyz, ": ", not_finite_, " of ", count_,
                               " structures have predictions that are not finite (", first_not_finite_,
                               " is the first); such quantities are left out of their frames"));
+  }
+  if (!left_out_.empty()) {
+    PrintMessage(absl::StrCat(FLAGS_output_xyz, ": has no columns of atoms that evaluate does not know, as those of ",
+                              left_out_of_, ": ", absl::StrJoin(left_out_, ", ")));
   }
   PrintMessage(absl::StrCat("wrote ", FLAGS_output_xyz, ": ", count_, " structures"));
   return absl::OkStatus();

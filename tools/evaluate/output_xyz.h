@@ -7,9 +7,11 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "lib/file/file.h"
 #include "lib/potential/prediction/predict_inputs.h"
 
@@ -18,12 +20,14 @@ namespace rutile {
 // The file that --output_xyz names, which appears when it is complete.
 class XyzOutput {
  public:
-  // Returns null without --output_xyz. INVALID_ARGUMENT for standard output, which has the table of errors; otherwise
-  // the errors of AtomicFile::Create.
-  static absl::StatusOr<std::unique_ptr<XyzOutput>> FromFlags();
+  // Returns null without --output_xyz. inputs: the files of structures, for what their atoms have that the output has
+  // not. INVALID_ARGUMENT for standard output, which has the table of errors; otherwise the errors of
+  // AtomicFile::Create.
+  static absl::StatusOr<std::unique_ptr<XyzOutput>> FromFlags(absl::Span<const std::string> inputs);
 
   absl::Status Add(const PredictedStructure& predicted);
-  // Completes the file and prints its name, and a warning if predictions were not finite.
+  // Completes the file and prints its name, columns of atoms that it does not have, and a warning if predictions were
+  // not finite.
   absl::Status Commit();
 
  private:
@@ -32,7 +36,9 @@ class XyzOutput {
   AtomicFile file_;
   std::string buffer_;
   int64_t count_ = 0, not_finite_ = 0;
-  std::string first_not_finite_;  // name of the structure
+  std::string first_not_finite_;       // name of the structure
+  std::vector<std::string> left_out_;  // columns of atoms of the input left_out_of_
+  std::string left_out_of_;
 };
 
 }  // namespace rutile

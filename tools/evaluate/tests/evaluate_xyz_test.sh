@@ -25,6 +25,13 @@ expect_line 'evaluate: wrote one.extxyz: 30 structures' log
 succeeds $evaluate $model one.extxyz && mv stdout again.tsv
 cmp one.tsv again.tsv || fail "other errors when read back"
 expect_no_line forces_spread one.extxyz
+# Columns of atoms that it does not know are left out, and named; those that it writes anew are not.
+succeeds $evaluate --output_xyz=two.extxyz $model one.extxyz
+expect_no_line 'columns of atoms' log
+sed 's/forces:R:3/&:tags:I:1:magmom:R:1/; s/^\( *[A-Z][a-z]* .*\)$/\1 7 0.5/' s.extxyz > tags.extxyz
+succeeds $evaluate --output_xyz=two.extxyz $model tags.extxyz
+expect_line 'two.extxyz: has no columns of atoms that evaluate does not know, .* tags.extxyz: tags, magmom$' log
+cmp one.extxyz <(sed 's/tags.extxyz/s.extxyz/' two.extxyz) || fail "other columns change the predictions"
 succeeds $evaluate $model s.extxyz
 cmp one.tsv stdout || fail "--output_xyz changes the table"
 
