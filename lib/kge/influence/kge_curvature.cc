@@ -363,7 +363,7 @@ absl::Status KgeCurvature::Damp(const KgeCurvatureOptions& options, ThreadPool* 
         for (int64_t k = 0; k < dim; ++k) {
           block->At(i)[k * (dim + 1)] += damping(block->offset + i * dim + k);
         }
-        if (!FactorCholesky(dim, block->At(i))) is_positive = false;
+        if (InterruptSignal() != 0 || !FactorCholeskyUntilInterrupted(dim, block->At(i))) is_positive = false;
       }
     });
   }
@@ -377,8 +377,12 @@ absl::Status KgeCurvature::Damp(const KgeCurvatureOptions& options, ThreadPool* 
     const double share = of_slopes > 0 && of_maps > 0 ? std::sqrt(of_maps / of_slopes) : 1;
     for (int64_t k = 0; k < d; ++k) slopes_.At(0)[k * (d + 1)] += std::sqrt(mean) / share;
     for (int64_t k = 0; k < features; ++k) maps_.At(0)[k * (features + 1)] += std::sqrt(mean) * share;
-    if (!FactorCholesky(d, slopes_.At(0), pool) || !FactorCholesky(features, maps_.At(0), pool)) is_positive = false;
+    if (!FactorCholeskyUntilInterrupted(d, slopes_.At(0), pool) ||
+        !FactorCholeskyUntilInterrupted(features, maps_.At(0), pool)) {
+      is_positive = false;
+    }
   }
+  RETURN_IF_ERROR(CheckInterrupt());
   if (is_positive) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("the curvature of the loss with a mean damping of ", mean_damping_,
