@@ -90,6 +90,8 @@ class InfluenceDomain {
   virtual std::vector<std::string> TestCells(int64_t test) const = 0;
   // Returns the unit of a score without normalization, like "eV"; "" if it has none.
   virtual std::string score_unit() const { return ""; }
+  // Returns the unit of an influence of an example on itself, on its own loss; "" if it has none.
+  virtual std::string self_unit() const { return ""; }
   // Returns the sign of the scores of an example that makes the tests better: 1 if a lower quantity of a test is better
   // (losses), -1 if a higher one is (scores of triples), 0 if neither is (energies, force components).
   virtual int SignOfHelp() const = 0;

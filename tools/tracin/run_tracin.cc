@@ -28,12 +28,6 @@ namespace {
 // The binary that links LibTorch.
 constexpr char kVerifyProgram[] = "tracin-verify";
 
-// True if an influence file was computed from triples.
-absl::StatusOr<bool> IsOfTriples(const std::string& path) {
-  ASSIGN_OR_RETURN(const InfluenceFile file, ReadInfluence(path));
-  return file.description.model != "atomistic";
-}
-
 absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeDomain(const ToolRun& run, const TracinFlags& flags, bool is_kge,
                                                             const CheckpointSet* checkpoint_set,
                                                             const InfluenceReferences* references) {
@@ -49,7 +43,7 @@ absl::StatusOr<std::unique_ptr<InfluenceDomain>> MakeDomain(const ToolRun& run, 
   return MakePotentialDomain(run, flags, checkpoint_set, references == nullptr ? nullptr : references->potential);
 }
 
-absl::Status Merge(const ToolRun& run, const TracinFlags& flags, const OutputFlags& outputs) {
+absl::Status Merge(const ToolRun& run, TracinFlags flags, const OutputFlags& outputs) {
   RETURN_IF_ERROR(RefuseParameterFlags("with --merge, which computes nothing"));
   if (run.args.empty()) return absl::InvalidArgumentError("--merge needs influence files; see tracin --help");
   const bool tiepin = !outputs.csv_output.empty() || !outputs.json_output.empty();
@@ -67,7 +61,9 @@ absl::Status Merge(const ToolRun& run, const TracinFlags& flags, const OutputFla
   if (tiepin && flags.test.empty()) {
     return absl::InvalidArgumentError("--merge: the names of tests are in their files: give --test, too");
   }
-  ASSIGN_OR_RETURN(const bool is_kge, IsOfTriples(run.args[0]));
+  ASSIGN_OR_RETURN(const InfluenceFile file, ReadInfluence(run.args[0]));
+  const bool is_kge = file.description.model != "atomistic";
+  flags.merged_quantity = file.description.test_quantity;
   ASSIGN_OR_RETURN(const std::unique_ptr<InfluenceDomain> domain, MakeDomain(run, flags, is_kge, nullptr, nullptr));
   return MergeRuns(run, outputs, domain.get());
 }

@@ -53,6 +53,7 @@ struct TracinFlags {
   bool unrolled = false;      // derivatives through the steps of the run
   bool ek_fac = false;        // with gauss_newton: the matrix in blocks, by EK-FAC
   CheckpointRates checkpoint_rates = CheckpointRates::kAuto;
+  std::string merged_quantity;             // with kMerge of structures: what the scores are of, by their files
   std::optional<double> learning_rate;     // replaces the checkpoints' rates
   Precision precision = Precision::kAuto;  // or kFp32, kFp64, kBf16
   uint64_t seed = 0;

@@ -34,7 +34,7 @@ void AddNumbers(absl::Span<const double> numbers, std::string* row) {
 
 std::string Unit(const TracinResult& result) {
   if (result.description.normalization == InfluenceNormalization::kCosine || result.domain == nullptr) return "";
-  const std::string unit = result.domain->score_unit();
+  const std::string unit = result.is_self() ? result.domain->self_unit() : result.domain->score_unit();
   return unit.empty() ? "" : absl::StrCat("[", unit, "]");
 }
 

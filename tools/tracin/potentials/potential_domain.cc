@@ -94,8 +94,7 @@ class PotentialDomain : public InfluenceDomain {
   std::vector<ParameterSlice> slices() const override { return slices_; }
 
   ParameterPlace Place(const ParameterSlice& slice) const override {
-    // The name has the form network.Ti.0.weight, or second.network.Ti.0.weight for the second of two layers, whose
-    // networks have the same depth.
+    // The name is network.Ti.0.weight, or second.network.Ti.0.weight in a second layer, whose networks are as deep.
     absl::string_view name = slice.name;
     const bool second = absl::ConsumePrefix(&name, "second.");
     const std::vector<std::string> words = absl::StrSplit(name, '.');
@@ -189,8 +188,9 @@ class PotentialDomain : public InfluenceDomain {
       case PotentialQuantity::kLoss:
         break;
     }
-    return "loss";
+    return self_unit();
   }
+  std::string self_unit() const override { return "loss"; }
 
  private:
   bool of_atoms() const {
@@ -338,8 +338,15 @@ absl::Status PotentialDomain::CheckData(const ToolRun& run, const std::vector<st
 
 absl::Status PotentialDomain::Start(const ToolRun& run) {
   RETURN_IF_ERROR(ChooseExamples());
-  ASSIGN_OR_RETURN(options_.test, TestOptionsFromFlags(flags_.gauss_newton || flags_.unrolled ? "energy" : "loss"));
+  const std::string automatic = flags_.gauss_newton || flags_.unrolled ? "energy" : "loss";
+  ASSIGN_OR_RETURN(options_.test,
+                   TestOptionsFromFlags(flags_.merged_quantity.empty() ? automatic : flags_.merged_quantity));
   if (checkpoint_set_ == nullptr) {
+    if (PotentialQuantityName(options_.test.quantity) != flags_.merged_quantity) {
+      return absl::InvalidArgumentError(absl::StrCat("--test_quantity=", PotentialQuantityName(options_.test.quantity),
+                                                     ", but the scores to merge are of ", flags_.merged_quantity,
+                                                     ": leave it out"));
+    }
     if (!flags_.test.empty()) {
       ASSIGN_OR_RETURN(tests_, PotentialTests(test_, options_.test));
     }

@@ -75,6 +75,7 @@ awk -F'\t' \
   'NR > 1 { d = $10 - $11 - $12; if (d < 0) d = -d; if (!(d <= 1e-6 * ($10 < 0 ? -$10 : $10) + 1e-12)) exit 1 }' \
   blocks.tsv || fail "blocks do not add up"
 ok self.tsv --self --precondition=gauss-newton --train=s.extxyz --top_k=0 $last
+head -n 1 self.tsv | grep -q 'self_influence\[loss\]' || fail "self-influence is of losses: $(head -n 1 self.tsv)"
 awk -F'\t' 'NR > 1 && !($NF >= 0) { exit 1 }' self.tsv || fail "a negative square"
 ok stiff.tsv --self --precondition=gauss-newton --damping=trace:10 --train=s.extxyz --top_k=0 $last
 paste <(sort -k 2n self.tsv) <(sort -k 2n stiff.tsv) |
@@ -118,7 +119,10 @@ ok shard.tsv $gn --shard=2/2 --output=g2.safetensors $last
 refuses 'not of one computation.*settings' --merge --model=mse/best.safetensors --train=s.extxyz --test=t.extxyz \
   e1.safetensors g2.safetensors
 ok shard.tsv $ek --shard=2/2 --output=e2.safetensors $last
-ok merged.tsv --merge --model=mse/best.safetensors --train=s.extxyz --test=t.extxyz e1.safetensors e2.safetensors
+merge="--merge --model=mse/best.safetensors --train=s.extxyz --test=t.extxyz e1.safetensors e2.safetensors"
+ok merged.tsv $merge
+[ "$(head -n 1 merged.tsv)" = "$(head -n 1 ek.tsv)" ] || fail "--merge has another header: $(head -n 1 merged.tsv)"
+refuses '--test_quantity=loss, but the scores to merge are of energy' --test_quantity=loss $merge
 # The difference of two energies is the difference of the scores.
 printf '1 -1\n' > w
 ok difference.tsv $gn --test_weights=w $last

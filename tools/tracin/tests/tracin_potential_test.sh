@@ -110,7 +110,9 @@ ok v.tsv --train=f.safetensors --test=f.safetensors --verify=3 energy/checkpoint
   huber/checkpoints/epoch-00004.safetensors
 ok energy.tsv $data --test_quantity=energy --top_k=1 $saved && grep -q 'score\[eV\]' energy.tsv ||
   fail "units: $(head -n 1 energy.tsv)"
-ok atoms.tsv $data --test_quantity=atom-force --top_k=1 $saved
+ok atoms.tsv $data --test_quantity=atom-force --top_k=1 --output=atoms.safetensors $saved
+ok merged.tsv --merge $data --model=run/best.safetensors atoms.safetensors && cmp atoms.tsv merged.tsv ||
+  fail "--merge knows the atoms and the unit by the file: $(head -n 2 merged.tsv)"
 [ "$(wc -l < atoms.tsv)" = 13 ] || fail "each atom is a test: $(cat atoms.tsv)"
 [ "$(column test_atom atoms.tsv | head -n 6 | paste -sd ,)" = 0,1,2,3,4,5 ] ||
   fail "each atom is a test: $(cat atoms.tsv)"
