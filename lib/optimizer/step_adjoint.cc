@@ -8,14 +8,15 @@
 namespace rutile {
 namespace {
 
-void Take(const AdamStep& step, absl::Span<const double> gradient, OptimizerState* state) {
+void Take(const UnrolledAdam& step, absl::Span<const double> gradient, OptimizerState* state) {
   for (size_t i = 0; i < gradient.size(); ++i) {
     double &p = state->parameters[i], &m = state->m[i], &v = state->v[i];
     p *= step.keep;
     const double g = gradient[i] + step.l2 * p;
     m = step.beta1 * m + (1 - step.beta1) * g;
     v = step.beta2 * v + (1 - step.beta2) * g * g;
-    p -= step.step_size * m / (std::sqrt(v) / step.root_correction2 + step.epsilon);
+    if (step.amsgrad) state->h[i] = std::max(state->h[i], v);
+    p -= step.step_size * m / (std::sqrt(step.amsgrad ? state->h[i] : v) / step.root_correction2 + step.epsilon);
   }
 }
 
@@ -32,18 +33,23 @@ void Take(const SgdStep& step, absl::Span<const double> gradient, OptimizerState
   }
 }
 
-std::vector<double> Back(const AdamStep& step, const OptimizerState& before, const OptimizerState& after,
+std::vector<double> Back(const UnrolledAdam& step, const OptimizerState& before, const OptimizerState& after,
                          absl::Span<const double> gradient, OptimizerState* adjoint) {
   std::vector<double> by_gradient(gradient.size());
   for (size_t i = 0; i < gradient.size(); ++i) {
     const double by_p = adjoint->parameters[i];
     const double g = gradient[i] + step.l2 * step.keep * before.parameters[i];
-    const double root = std::sqrt(after.v[i]), divisor = root / step.root_correction2 + step.epsilon;
+    const double root = std::sqrt(step.amsgrad ? after.h[i] : after.v[i]);
+    const double divisor = root / step.root_correction2 + step.epsilon;
     const double by_m = adjoint->m[i] - step.step_size * by_p / divisor;
-    double by_v = adjoint->v[i];
+    // By what the root is of.
+    double by_square = step.amsgrad ? adjoint->h[i] : adjoint->v[i];
     if (root > 0) {
-      by_v += step.step_size * by_p * after.m[i] / (2 * divisor * divisor * step.root_correction2 * root);
+      by_square += step.step_size * by_p * after.m[i] / (2 * divisor * divisor * step.root_correction2 * root);
     }
+    const bool is_v = !step.amsgrad || after.v[i] > before.h[i];
+    const double by_v = (step.amsgrad ? adjoint->v[i] : 0) + (is_v ? by_square : 0);
+    if (step.amsgrad) adjoint->h[i] = is_v ? 0 : by_square;
     const double by_g = (1 - step.beta1) * by_m + 2 * (1 - step.beta2) * g * by_v;
     adjoint->parameters[i] = step.keep * (by_p + step.l2 * by_g);
     adjoint->m[i] = step.beta1 * by_m;
@@ -75,7 +81,9 @@ double Length(absl::Span<const double> a) { return std::sqrt(std::inner_product(
 
 OptimizerState ZeroState(const UnrolledUpdate& update, size_t num_parameters) {
   const std::vector<double> zeros(num_parameters, 0.0);
-  return {zeros, zeros, std::holds_alternative<AdamStep>(update) ? zeros : std::vector<double>(), {}};
+  const auto* const adam = std::get_if<UnrolledAdam>(&update);
+  const std::vector<double> none;
+  return {zeros, zeros, adam != nullptr ? zeros : none, adam != nullptr && adam->amsgrad ? zeros : none, none};
 }
 
 void TakeStep(const UnrolledUpdate& update, absl::Span<const double> gradient, OptimizerState* state) {
@@ -84,7 +92,7 @@ void TakeStep(const UnrolledUpdate& update, absl::Span<const double> gradient, O
 
 std::vector<double> StepBack(const UnrolledUpdate& update, const OptimizerState& before, const OptimizerState& after,
                              absl::Span<const double> gradient, OptimizerState* adjoint) {
-  if (const auto* adam = std::get_if<AdamStep>(&update)) return Back(*adam, before, after, gradient, adjoint);
+  if (const auto* adam = std::get_if<UnrolledAdam>(&update)) return Back(*adam, before, after, gradient, adjoint);
   return Back(std::get<SgdStep>(update), gradient, adjoint);
 }
 

@@ -26,14 +26,20 @@
 
 namespace rutile {
 
-// Adam and AdamW without amsgrad; SGD with or without momentum. `scale` of the steps is not used: gradients are whole.
-using UnrolledUpdate = std::variant<AdamStep, SgdStep>;
+// A step of Adam or AdamW, which with amsgrad divides by the root of the largest v so far.
+struct UnrolledAdam : AdamStep {
+  bool amsgrad = false;
+};
+
+// Adam and AdamW; SGD with or without momentum. `scale` of the steps is not used: gradients are whole.
+using UnrolledUpdate = std::variant<UnrolledAdam, SgdStep>;
 
 // A state, or the derivatives of a quantity by one. All are of P numbers, or empty where the optimizer has none.
 struct OptimizerState {
   std::vector<double> parameters;
   std::vector<double> m;        // Adam: mean of gradients; SGD: momentum, of P numbers also without momentum
   std::vector<double> v;        // Adam: mean of squared gradients; SGD: empty
+  std::vector<double> h;        // amsgrad: the largest v so far; else empty
   std::vector<double> average;  // moving average of the parameters; empty: the run has none
 };
 
@@ -51,7 +57,8 @@ void TakeStep(const UnrolledUpdate& update, absl::Span<const double> gradient, O
 
 // Goes back through TakeStep(update, gradient, before), which gave `after`. adjoint: derivatives by the state after the
 // step, replaced by those by the state before it at constant gradient. Returns the derivatives by the gradient, [P].
-// Where v is 0 after the step, so was every gradient, and the derivative of its root is taken as 0.
+// Where v is 0 after the step, so was every gradient, and the derivative of its root is taken as 0. Where amsgrad's h
+// equals v, the derivative of their maximum is that of h.
 std::vector<double> StepBack(const UnrolledUpdate& update, const OptimizerState& before, const OptimizerState& after,
                              absl::Span<const double> gradient, OptimizerState* adjoint);
 

@@ -12,8 +12,9 @@ namespace {
 
 using Doubles = std::vector<double>;
 
-AdamStep MakeAdam(double keep, double l2) {
-  AdamStep step;
+UnrolledAdam MakeAdam(double keep, double l2, bool amsgrad = false) {
+  UnrolledAdam step;
+  step.amsgrad = amsgrad;
   step.keep = keep;
   step.l2 = l2;
   step.beta1 = 0.9;
@@ -35,7 +36,7 @@ SgdStep MakeSgd(double momentum, bool nesterov, double gain) {
 }
 
 std::vector<UnrolledUpdate> Updates() {
-  return {MakeAdam(1, 0),       MakeAdam(1, 0.1),         MakeAdam(0.98, 0),
+  return {MakeAdam(1, 0),       MakeAdam(1, 0.1),         MakeAdam(0.98, 0),    MakeAdam(0.98, 0.1, true),
           MakeSgd(0, false, 1), MakeSgd(0.9, false, 0.8), MakeSgd(0.9, true, 1)};
 }
 
@@ -44,12 +45,13 @@ OptimizerState StateFor(const UnrolledUpdate& update) {
   state.parameters = {0.3, -1, 2};
   state.m = {0.1, -0.2, 0.05};
   if (!state.v.empty()) state.v = {0.04, 0.01, 0.09};
+  if (!state.h.empty()) state.h = {0.06, 0.01, 0.09};  // the second is less than v after the step
   return state;
 }
 
 const Doubles kGradient = {0.2, 0.7, -0.4};
 // Weights of the quantity that is differentiated: a linear function of the state after the step.
-const Doubles kByParameters = {1, -2, 0.5}, kByM = {0.3, 0.7, -1}, kByV = {2, -1, 0.4};
+const Doubles kByParameters = {1, -2, 0.5}, kByM = {0.3, 0.7, -1}, kByV = {2, -1, 0.4}, kByH = {-3, 0.8, 1.5};
 
 double Quantity(const UnrolledUpdate& update, const Doubles& gradient, OptimizerState state) {
   TakeStep(update, gradient, &state);
@@ -57,6 +59,7 @@ double Quantity(const UnrolledUpdate& update, const Doubles& gradient, Optimizer
   for (int i = 0; i < 3; ++i) {
     sum += kByParameters[i] * state.parameters[i] + kByM[i] * state.m[i];
     if (!state.v.empty()) sum += kByV[i] * state.v[i];
+    if (!state.h.empty()) sum += kByH[i] * state.h[i];
   }
   return sum;
 }
@@ -66,9 +69,9 @@ TEST(StepAdjointTest, TakesTheStepsOfTheOptimizers) {
     OptimizerState state = StateFor(update);
     OptimizerState expected = state;
     TakeStep(update, kGradient, &state);
-    if (const auto* adam = std::get_if<AdamStep>(&update)) {
+    if (const auto* adam = std::get_if<UnrolledAdam>(&update)) {
       AdamUpdate(*adam, kGradient, absl::MakeSpan(expected.m), absl::MakeSpan(expected.v),
-                 absl::MakeSpan(expected.parameters), absl::Span<double>());
+                 absl::MakeSpan(expected.parameters), absl::MakeSpan(expected.h));
     } else {
       const auto& sgd = std::get<SgdStep>(update);
       SgdUpdate(sgd, kGradient, sgd.momentum == 0 ? absl::Span<double>() : absl::MakeSpan(expected.m),
@@ -80,6 +83,9 @@ TEST(StepAdjointTest, TakesTheStepsOfTheOptimizers) {
       if (!state.v.empty()) {
         EXPECT_NEAR(state.v[i], expected.v[i], 1e-15) << update.index();
       }
+      if (!state.h.empty()) {
+        EXPECT_NEAR(state.h[i], expected.h[i], 1e-15);
+      }
     }
   }
 }
@@ -90,7 +96,8 @@ TEST(StepAdjointTest, EqualsFiniteDifferences) {
     const OptimizerState before = StateFor(update);
     OptimizerState after = before;
     TakeStep(update, kGradient, &after);
-    OptimizerState adjoint = {kByParameters, kByM, after.v.empty() ? Doubles() : kByV, {}};
+    OptimizerState adjoint = {
+        kByParameters, kByM, after.v.empty() ? Doubles() : kByV, after.h.empty() ? Doubles() : kByH, {}};
     const Doubles by_gradient = StepBack(update, before, after, kGradient, &adjoint);
     const auto slope = [&](Doubles OptimizerState::*member, int i) {
       OptimizerState high = before, low = before;
@@ -104,6 +111,9 @@ TEST(StepAdjointTest, EqualsFiniteDifferences) {
       if (!before.v.empty()) {
         EXPECT_NEAR(adjoint.v[i], slope(&OptimizerState::v, i), kTolerance);
       }
+      if (!before.h.empty()) {
+        EXPECT_NEAR(adjoint.h[i], slope(&OptimizerState::h, i), kTolerance);
+      }
       Doubles high = kGradient, low = kGradient;
       high[i] += kStep;
       low[i] -= kStep;
@@ -116,7 +126,7 @@ TEST(StepAdjointTest, EqualsFiniteDifferences) {
 TEST(StepAdjointTest, AParameterThatNeverHadAGradientHasFiniteDerivatives) {
   const UnrolledUpdate update = MakeAdam(1, 0);
   const OptimizerState before = ZeroState(update, 1);
-  OptimizerState after = before, adjoint = {{1}, {0}, {0}, {}};
+  OptimizerState after = before, adjoint = {{1}, {0}, {0}, {}, {}};
   TakeStep(update, {0.0}, &after);
   const Doubles by_gradient = StepBack(update, before, after, {0.0}, &adjoint);
   EXPECT_DOUBLE_EQ(by_gradient[0], -(1 - 0.9) * 0.02 / 1e-3);  // m alone: the root's derivative is left out

@@ -29,6 +29,7 @@ const std::set<std::string>& KnownSettings() {
                                                         "beta1",
                                                         "beta2",
                                                         "epsilon",
+                                                        "amsgrad",
                                                         "weight_decay",
                                                         "momentum",
                                                         "dampening",
@@ -121,7 +122,8 @@ absl::StatusOr<StepSettings> ReadStepSettings(const CheckpointSummary& checkpoin
     settings.dampening = NumberOf(config, "dampening", 0);
     settings.update = sgd;
   } else {
-    AdamStep adam;
+    UnrolledAdam adam;
+    adam.amsgrad = TextOf(config, "amsgrad", "false") == "true";
     adam.beta1 = NumberOf(config, "beta1", 0.9);
     adam.beta2 = NumberOf(config, "beta2", 0.999);
     adam.epsilon = NumberOf(config, "epsilon", 1e-8);
@@ -153,7 +155,7 @@ UnrolledUpdate UpdateOfStep(const StepSettings& settings, double rate, int64_t c
     sgd.learning_rate = rate;
     return sgd;
   }
-  AdamStep adam = std::get<AdamStep>(settings.update);
+  UnrolledAdam adam = std::get<UnrolledAdam>(settings.update);
   const auto steps = static_cast<double>(count);
   adam.keep = settings.decoupled ? 1 - rate * settings.weight_decay : 1;
   adam.l2 = settings.decoupled ? 0 : settings.weight_decay;

@@ -185,6 +185,7 @@ absl::StatusOr<OptimizerState> ReadState(const CheckpointSummary& checkpoint, co
   }
   RETURN_IF_ERROR(read("exp_avg", &result.m));
   RETURN_IF_ERROR(read("exp_avg_sq", &result.v));
+  if (!result.h.empty()) RETURN_IF_ERROR(read("max_exp_avg_sq", &result.h));
   return result;
 }
 
@@ -228,7 +229,9 @@ absl::Status CheckUnrolled(absl::Span<const CheckpointSummary> checkpoints, int6
     numbers += product;
   }
   // Parameters, means and the average.
-  const int64_t vectors = 2 + std::holds_alternative<AdamStep>(settings.update) + settings.ema.has_value();
+  const OptimizerState one = ZeroState(settings.update, 1);
+  const auto of_optimizer = static_cast<int64_t>(one.parameters.size() + one.m.size() + one.v.size() + one.h.size());
+  const int64_t vectors = of_optimizer + settings.ema.has_value();
   int64_t before = BeginsWithSeed(checkpoints) ? 0 : checkpoints[0].step;
   RETURN_IF_ERROR(CheckOneSetup(before, checkpoints.back()));
   if (before == checkpoints.back().step) {

@@ -57,7 +57,8 @@ class UnrolledProducts : public GradientProducts {
 
   int64_t tile_size() const override { return kTile; }
   int64_t bytes_per_test() const override {
-    return static_cast<int64_t>(sizeof(double)) * (5 * num_parameters_ + num_train());
+    const int64_t numbers = ZeroState(run_.steps[0].update, 1).h.empty() ? 5 : 6;
+    return static_cast<int64_t>(sizeof(double)) * (numbers * num_parameters_ + num_train());
   }
 
   absl::Status SetTests(absl::Span<const int64_t> tests) override {

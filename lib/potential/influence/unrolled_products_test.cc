@@ -31,8 +31,9 @@ LossOptions LossOf(LossKind kind, double force_weight) {
   return loss;
 }
 
-AdamStep MakeAdam(double keep, double l2, int count) {
-  AdamStep step;
+UnrolledAdam MakeAdam(double keep, double l2, int count, bool amsgrad = false) {
+  UnrolledAdam step;
+  step.amsgrad = amsgrad;
   step.keep = keep;
   step.l2 = l2;
   step.beta1 = 0.8;
@@ -57,7 +58,7 @@ SgdStep MakeSgd(int count) {
 struct Case {
   std::string name;
   LossOptions loss;
-  int optimizer = 0;  // adam, adamw, sgd
+  int optimizer = 0;  // adam, adamw, sgd, adam with amsgrad
   GradientClipping clipping;
   bool averages = false;
   std::vector<int64_t> known = {0, 1, 2, 3, 4, 5};
@@ -70,9 +71,11 @@ std::vector<UnrolledStep> StepsOf(const Case& of) {
     const int count = static_cast<int>(steps.size()) + 1;
     UnrolledStep step;
     step.examples = batch;
-    step.update = of.optimizer == 2
-                      ? UnrolledUpdate(MakeSgd(count))
-                      : UnrolledUpdate(of.optimizer == 1 ? MakeAdam(0.98, 0, count) : MakeAdam(1, 0.01, count));
+    if (of.optimizer == 2) {
+      step.update = MakeSgd(count);
+    } else {
+      step.update = of.optimizer == 1 ? MakeAdam(0.98, 0, count) : MakeAdam(1, 0.01, count, of.optimizer == 3);
+    }
     step.clipping = of.clipping;
     if (of.averages) step.average_share = Doubles{0, 1, 0, 0.3, 0.4}[count - 1];  // begins after the second step
     step.name = "run/step-" + std::to_string(count);
@@ -181,6 +184,8 @@ std::vector<Case> Cases() {
           {"by value", both, 0, {0, 0.1}},
           {"average", mse, 0, {}, true},
           {"far between", both, 1, {}, false, {0, 2, 5}},
+          {"amsgrad", both, 3, {}},
+          {"amsgrad, from the start", mse, 3, {}, false, {0, 5}},
           {"from the start", roots, 0, {1, 0}, true, {0, 5}}};
 }
 
