@@ -78,6 +78,21 @@ double TripleSlope(double score) {
 
 }  // namespace
 
+KgeFactorInput ExampleOf(const KgeFactorInput& input, int64_t e) {
+  KgeFactorInput one;
+  one.triples = {input.triples[e]};
+  if (!input.weight.empty()) one.weight = {input.weight[e]};
+  if (!input.is_false.empty()) one.is_false = {input.is_false[e]};
+  if (input.positive_offset.size() != input.triples.size() + 1) return one;  // a loss without labels
+  const int64_t begin = input.positive_offset[e], end = input.positive_offset[e + 1];
+  one.positive.assign(input.positive.begin() + begin, input.positive.begin() + end);
+  one.positive_offset.push_back(end - begin);
+  if (!input.positive_weight.empty()) {
+    one.positive_weight.assign(input.positive_weight.begin() + begin, input.positive_weight.begin() + end);
+  }
+  return one;
+}
+
 template <typename T>
 GradientFactorizer<T>::GradientFactorizer(const KgeShape& shape, const T* parameters,
                                           const KgeInfluenceOptions& options, double loss_scale, ThreadPool* pool)

@@ -38,6 +38,9 @@ struct KgeFactorInput {
   std::vector<uint8_t> is_false;        // [B] 1 for a known-false triple; empty: none is
 };
 
+// Returns example e alone.
+KgeFactorInput ExampleOf(const KgeFactorInput& input, int64_t e);
+
 // Factors of B examples that share K (head, relation) keys. A pointer is null if the plan does not need it; memory is
 // reused by the next call.
 template <typename T>

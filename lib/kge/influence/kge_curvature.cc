@@ -403,7 +403,7 @@ absl::StatusOr<std::unique_ptr<KgeCurvature>> KgeCurvature::Make(const KgeShape&
   return result;
 }
 
-void KgeCurvature::Solve(double* x, ThreadPool* pool) const {
+void KgeCurvature::Solve(double* x, int64_t columns, ThreadPool* pool) const {
   std::vector<const Block*> blocks = {&entity_, &relation_};
   if (shape_.is_conve()) blocks.push_back(&fc_bias_);
   for (const Block& block : small_) blocks.push_back(&block);
@@ -411,30 +411,36 @@ void KgeCurvature::Solve(double* x, ThreadPool* pool) const {
     const int64_t dim = block->dim;
     ForPieces(pool, block->count, NumPieces(block->count, 4 * NumWorkers(pool)), [&](int64_t begin, int64_t end, int) {
       for (int64_t i = begin; i < end; ++i) {
-        double* const row = x + block->offset + i * dim;
-        if (std::all_of(row, row + dim, [](double y) { return y == 0; })) continue;
-        SolveLower(dim, block->At(i), dim, 1, row);
-        SolveLowerTransposed(dim, block->At(i), dim, 1, row);
+        double* const rows = x + (block->offset + i * dim) * columns;
+        if (std::all_of(rows, rows + dim * columns, [](double y) { return y == 0; })) continue;
+        SolveLower(dim, block->At(i), dim, columns, rows);
+        SolveLowerTransposed(dim, block->At(i), dim, columns, rows);
       }
     });
   }
-  for (int64_t e = 0; e < static_cast<int64_t>(bias_.size()); ++e) x[at_.entity_bias + e] /= bias_[e];
+  for (int64_t e = 0; e < static_cast<int64_t>(bias_.size()); ++e) {
+    for (int64_t c = 0; c < columns; ++c) x[(at_.entity_bias + e) * columns + c] /= bias_[e];
+  }
   for (const ParameterSlice& slice : shape_.Slices()) {
-    if (slice.buffer) std::fill_n(x + slice.offset, slice.num_elements(), 0.0);
+    if (slice.buffer) std::fill_n(x + slice.offset * columns, slice.num_elements() * columns, 0.0);
   }
   if (!shape_.is_conve()) return;
   const int64_t d = shape_.dim(), features = maps_.dim;
-  double* const fc = x + at_.fc_weight;  // [d, F]
-  SolveLower(d, slopes_.At(0), d, features, fc, pool);
-  SolveLowerTransposed(d, slopes_.At(0), d, features, fc, pool);
-  std::vector<double> transposed(d * features);
+  double* const fc = x + at_.fc_weight * columns;  // [d, F, columns]
+  SolveLower(d, slopes_.At(0), d, features * columns, fc, pool);
+  SolveLowerTransposed(d, slopes_.At(0), d, features * columns, fc, pool);
+  std::vector<double> transposed(d * features * columns);  // [F, d, columns]
   for (int64_t i = 0; i < d; ++i) {
-    for (int64_t j = 0; j < features; ++j) transposed[j * d + i] = fc[i * features + j];
+    for (int64_t j = 0; j < features; ++j) {
+      std::copy_n(fc + (i * features + j) * columns, columns, transposed.data() + (j * d + i) * columns);
+    }
   }
-  SolveLower(features, maps_.At(0), features, d, transposed.data(), pool);
-  SolveLowerTransposed(features, maps_.At(0), features, d, transposed.data(), pool);
+  SolveLower(features, maps_.At(0), features, d * columns, transposed.data(), pool);
+  SolveLowerTransposed(features, maps_.At(0), features, d * columns, transposed.data(), pool);
   for (int64_t i = 0; i < d; ++i) {
-    for (int64_t j = 0; j < features; ++j) fc[i * features + j] = transposed[j * d + i];
+    for (int64_t j = 0; j < features; ++j) {
+      std::copy_n(transposed.data() + (j * d + i) * columns, columns, fc + (i * features + j) * columns);
+    }
   }
 }
 

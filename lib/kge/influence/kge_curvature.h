@@ -41,8 +41,8 @@ class KgeCurvature {
   static absl::StatusOr<std::unique_ptr<KgeCurvature>> Make(const KgeShape& shape, const T* parameters,
                                                             const KgeInfluenceOptions& options, ThreadPool* pool);
 
-  // Overwrites x [P] with K x. Buffers get 0.
-  void Solve(double* x, ThreadPool* pool) const;
+  // Overwrites x [P, columns] with K x. Buffers get 0. Several columns together take much less time than one by one.
+  void Solve(double* x, int64_t columns, ThreadPool* pool) const;
   // A sentence on the matrix and its damping, for users.
   std::string Describe() const;
   int64_t num_examples() const { return num_examples_; }  // n

@@ -311,6 +311,18 @@ TEST(KgeCurvatureTest, BlocksAreThoseOfTheGaussNewtonMatrix) {
   }
 }
 
+// Squares of losses over entities are made of several gradients at a time.
+TEST(KgeCurvatureTest, OfMoreTriplesThanAreSolvedTogether) {
+  for (const KgeModel model : {KgeModel::kComplEx, KgeModel::kConvE}) {
+    Problem problem(model);
+    problem.train.clear();
+    for (int32_t k = 0; k < 39; ++k) problem.train.push_back({k / 12 % 6, k % 2, k / 2 % 6});
+    problem.options.curvature->examples = problem.train;
+    problem.known = KnownTails::Build({problem.train}, kRelations, /*inverse_relations=*/false);
+    ExpectDense(problem, EachTensor(problem), Define(problem, /*whole=*/false));
+  }
+}
+
 TEST(KgeCurvatureTest, OfRelationsIsTheWholeMatrix) {
   // Queries have one relation, so that rows of relations do not meet.
   for (Problem& problem : Problems()) {

@@ -26,10 +26,11 @@ namespace {
 // Triples of a tile, and limits of the examples whose factors are in memory at once: at least kFewestExamples, whose
 // maps and errors over entities take at most kMapBytes and kErrorBytes.
 constexpr int64_t kTile = 1024;
+// Gradients that the curvature is solved for together, and the numbers that they may have.
+constexpr int64_t kColumns = 16, kColumnNumbers = int64_t{1} << 24;
 constexpr int64_t kFewestExamples = 8;
 constexpr int64_t kMapBytes = 12 << 20;
-// With bf16, fc's weight is packed again for each such group, which takes about as long as its product with 200
-// examples.
+// With bf16, fc's weight is packed again for each such group, which takes as long as its product with 200 examples.
 constexpr int64_t kRoundedMapBytes = 24 << 20;
 constexpr int64_t kErrorBytes = 32 << 20;
 // Likewise for gradients of rows of relations, which are matrices for RESCAL.
@@ -308,12 +309,18 @@ class KgeProducts final : public GradientProducts {
     return input;
   }
 
-  // Multiplies a gradient by the metric or the inverse of the curvature, and overwrites norms[part * stride] with its
-  // products with the result.
+  // Multiplies the columns of gradients [P, columns] by the metric or the inverse of the curvature.
+  void Precondition(int64_t columns, std::vector<double>* gradients) const {
+    if (curvature_ != nullptr) curvature_->Solve(gradients->data(), columns, pool_);
+    for (size_t i = 0; metric_ != nullptr && i < gradients->size(); ++i) {
+      (*gradients)[i] *= static_cast<double>(metric_[static_cast<int64_t>(i) / columns]);
+    }
+  }
+
+  // The same for one gradient; overwrites norms[part * stride] with its products with the result.
   void ApplyMetric(absl::Span<T> direction, int64_t stride, double* norms) const {
     std::vector<double> result(direction.begin(), direction.end());
-    if (curvature_ != nullptr) curvature_->Solve(result.data(), pool_);
-    for (size_t i = 0; metric_ != nullptr && i < result.size(); ++i) result[i] *= static_cast<double>(metric_[i]);
+    Precondition(1, &result);
     for (int part = 0; part < plan_->num_parts; ++part) {
       double& norm = norms[part * stride] = 0;
       for (const int s : parts_[part].slices) {
@@ -328,20 +335,32 @@ class KgeProducts final : public GradientProducts {
 
   // Computes squares_ of a chunk's gradients, each multiplied by the inverse of the curvature.
   void CurvatureSquares(const KgeFactorInput& input) {
-    std::vector<T> direction(parameters_.num_elements());
-    const auto size = static_cast<int64_t>(input.triples.size());
-    for (int64_t e = 0; e < size; ++e) {
-      KgeFactorInput one;
-      one.triples = {input.triples[e]};
-      if (static_cast<int64_t>(input.positive_offset.size()) == size + 1) {
-        one.positive.assign(input.positive.begin() + input.positive_offset[e],
-                            input.positive.begin() + input.positive_offset[e + 1]);
-        one.positive_offset.push_back(static_cast<int64_t>(one.positive.size()));
+    const int64_t n = parameters_.num_elements(), size = static_cast<int64_t>(input.triples.size());
+    // A loss over entities has a gradient in each of their rows; others hardly share one.
+    const int64_t most = OverEntities() ? std::clamp<int64_t>(kColumnNumbers / n, 1, kColumns) : 1;
+    std::vector<T> direction(n);
+    std::vector<double> gradients, solved;  // [n, columns]
+    for (int64_t first = 0; first < size; first += most) {
+      const int64_t columns = std::min(most, size - first);
+      gradients.resize(n * columns);
+      for (int64_t c = 0; c < columns; ++c) {
+        factorizer_.Factorize(ExampleOf(input, first + c), *plan_, of_train_, /*maps=*/true, &train_);
+        std::fill(direction.begin(), direction.end(), T(0));
+        directions_->AddGradients(train_, {1.0}, direction.data());
+        for (int64_t i = 0; i < n; ++i) gradients[i * columns + c] = static_cast<double>(direction[i]);
       }
-      factorizer_.Factorize(one, *plan_, of_train_, /*maps=*/true, &train_);
-      std::fill(direction.begin(), direction.end(), T(0));
-      directions_->AddGradients(train_, {1.0}, direction.data());
-      ApplyMetric(absl::MakeSpan(direction), size, squares_.data() + e);
+      solved = gradients;
+      Precondition(columns, &solved);
+      for (int part = 0; part < plan_->num_parts; ++part) {
+        double* const squares = squares_.data() + part * size + first;
+        std::fill_n(squares, columns, 0.0);
+        for (const int s : parts_[part].slices) {
+          const int64_t end = (slices_[s].offset + slices_[s].num_elements()) * columns;
+          for (int64_t i = slices_[s].offset * columns; i < end; i += columns) {
+            for (int64_t c = 0; c < columns; ++c) squares[c] += gradients[i + c] * solved[i + c];
+          }
+        }
+      }
     }
   }
 
