@@ -128,7 +128,7 @@ def processor():
 def read_safetensors(path):
     """{name: array}, of little-endian safetensors."""
     import numpy
-    types = {'F64': '<f8', 'F32': '<f4', 'I64': '<i8', 'I32': '<i4', 'I16': '<i2', 'U16': '<u2', 'U8': 'u1', 'BOOL': '?'}
+    types = {'F64': '<f8', 'F32': '<f4', 'I64': '<i8', 'U64': '<u8', 'I32': '<i4', 'I16': '<i2', 'U16': '<u2', 'U8': 'u1', 'BOOL': '?'}
     data = pathlib.Path(path).read_bytes()
     begin = 8 + struct.unpack('<Q', data[:8])[0]
     tensors = {}
@@ -138,6 +138,12 @@ def read_safetensors(path):
             values = numpy.frombuffer(data[begin + first:begin + last], dtype=types[entry['dtype']])
             tensors[name] = values.reshape(entry['shape'])
     return tensors
+
+
+def read_metadata(path):
+    """{key: text} of a safetensors file."""
+    with open(path, 'rb') as file:
+        return json.loads(file.read(struct.unpack('<Q', file.read(8))[0]))['__metadata__']
 
 
 def titania_like(points, seed):
