@@ -185,10 +185,9 @@ class PotentialDomain : public InfluenceDomain {
         return "(eV/Å)^2";
       case PotentialQuantity::kForceComponent:
         return "eV/Å";
-      case PotentialQuantity::kLoss:
-        break;
+      default:
+        return self_unit();
     }
-    return self_unit();
   }
   std::string self_unit() const override { return "loss"; }
 
@@ -338,14 +337,13 @@ absl::Status PotentialDomain::CheckData(const ToolRun& run, const std::vector<st
 
 absl::Status PotentialDomain::Start(const ToolRun& run) {
   RETURN_IF_ERROR(ChooseExamples());
-  const std::string automatic = flags_.gauss_newton || flags_.unrolled ? "energy" : "loss";
-  ASSIGN_OR_RETURN(options_.test,
-                   TestOptionsFromFlags(flags_.merged_quantity.empty() ? automatic : flags_.merged_quantity));
+  const std::string usual = flags_.gauss_newton || flags_.unrolled ? "energy" : "loss",
+                    &merged = flags_.merged_quantity;
+  ASSIGN_OR_RETURN(options_.test, TestOptionsFromFlags(merged.empty() ? usual : merged));
   if (checkpoint_set_ == nullptr) {
-    if (PotentialQuantityName(options_.test.quantity) != flags_.merged_quantity) {
+    if (PotentialQuantityName(options_.test.quantity) != merged) {
       return absl::InvalidArgumentError(absl::StrCat("--test_quantity=", PotentialQuantityName(options_.test.quantity),
-                                                     ", but the scores to merge are of ", flags_.merged_quantity,
-                                                     ": leave it out"));
+                                                     ", but the scores are of ", merged, ": leave it out"));
     }
     if (!flags_.test.empty()) {
       ASSIGN_OR_RETURN(tests_, PotentialTests(test_, options_.test));

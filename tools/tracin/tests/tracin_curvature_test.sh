@@ -122,7 +122,7 @@ ok shard.tsv $ek --shard=2/2 --output=e2.safetensors $last
 merge="--merge --model=mse/best.safetensors --train=s.extxyz --test=t.extxyz e1.safetensors e2.safetensors"
 ok merged.tsv $merge
 [ "$(head -n 1 merged.tsv)" = "$(head -n 1 ek.tsv)" ] || fail "--merge has another header: $(head -n 1 merged.tsv)"
-refuses '--test_quantity=loss, but the scores to merge are of energy' --test_quantity=loss $merge
+refuses '--test_quantity=loss, but the scores are of energy: leave it out' --test_quantity=loss $merge
 # The difference of two energies is the difference of the scores.
 printf '1 -1\n' > w
 ok difference.tsv $gn --test_weights=w $last
