@@ -1,9 +1,12 @@
-// Starts a potential from an existing model (--init_from).
+// Starts potentials from existing models (--init_from).
 
 #ifndef RUTILE_TOOLS_TRAIN_INIT_FLAGS_H_
 #define RUTILE_TOOLS_TRAIN_INIT_FLAGS_H_
 
+#include <cstddef>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,18 +18,30 @@
 
 namespace rutile {
 
-// Reads the model of --init_from and sets the layers of `task` to the model's. nullopt without the flag.
-// INVALID_ARGUMENT: flags that request other layers, a run that is certain to be resumed, and the errors of
-// ReadPotential.
-absl::StatusOr<std::optional<Potential>> InitialModelFromFlags(const TrainerOptions& options,
-                                                               AtomisticTaskOptions* task);
+// A model from which a run starts.
+struct InitialModel {
+  Potential potential;
+  std::string name;  // its path, or those of aenet's networks separated by commas
+};
 
-// Adds the model and its hash to the metadata of outputs.
+// Reads the models of --init_from, one for all members of a committee or one for each, and sets the layers of `task` to
+// theirs. Empty without the flag. INVALID_ARGUMENT: flags that request other layers, models of different layers or
+// descriptors, neither one model nor one for each of `members`, a run that is certain to be resumed, and the errors of
+// OpenPotentials.
+absl::StatusOr<std::vector<InitialModel>> InitialModelsFromFlags(const TrainerOptions& options, size_t members,
+                                                                 AtomisticTaskOptions* task);
+
+// Returns the model of that member; null without any.
+const InitialModel* InitialModelOf(const std::vector<InitialModel>& models, size_t member);
+
+// Returns the metadata of outputs, with the model of that name (InitialModel) and its hash.
+Metadata WithInitialModel(const std::string& name, Metadata metadata);
+// Adds the one model that --init_from names, if any.
 absl::Status DescribeInitialModel(Metadata* metadata);
 
 // Sets options->initial_parameters, and prints what was taken from the model. INVALID_ARGUMENT naming the file if it
 // does not fit.
-absl::Status SetInitialParameters(const Potential& model, const TrainingTask& task, TrainerOptions* options);
+absl::Status SetInitialParameters(const InitialModel& model, const TrainingTask& task, TrainerOptions* options);
 
 }  // namespace rutile
 

@@ -18,7 +18,6 @@
 #include "lib/train/files/run_directory.h"
 #include "lib/train/run_plan.h"
 #include "tools/common/run/run_tool.h"
-#include "tools/train/init_flags.h"
 #include "tools/train/make_task.h"
 #include "tools/train/report/potential_outcome.h"
 
@@ -90,8 +89,8 @@ std::string PlanOfRun(const Member& member, const TrainerOptions& options) {
 }  // namespace
 
 absl::Status TrainMember(const Member& member, const AtomicData& data, const AtomisticTaskOptions& task_options,
-                         const Split& split, const std::vector<std::string>& messages,
-                         const std::optional<Potential>& model, TrainerOptions options, const Metadata& metadata) {
+                         const Split& split, const std::vector<std::string>& messages, const InitialModel* model,
+                         TrainerOptions options, const Metadata& metadata) {
   ASSIGN_OR_RETURN(const TrainingTask task, MakeTrainingTask(data, task_options, split.train));
   for (const std::string& message : messages) PrintMessage(message);
   const bool tunes = task_options.compile.preset == CompilePreset::kMaxAutotune;
@@ -105,7 +104,7 @@ absl::Status TrainMember(const Member& member, const AtomicData& data, const Ato
   PrintFacts(data, task, task_options.loss, used);
   if (task_options.precision == DType::kF32) AllowForRounding(task.model->feature_scaling(), &options);
   const bool is_new = options.mode != RunMode::kResumeOrNew || !RunDirectory(member.directory).HasCheckpoint();
-  if (model.has_value() && is_new) RETURN_IF_ERROR(SetInitialParameters(*model, task, &options));
+  if (model != nullptr && is_new) RETURN_IF_ERROR(SetInitialParameters(*model, task, &options));
   const TaskRun run = {task.task.get(), "atoms", "structures",
                        [&] { return WriteFrames(member.directory, data, used); },
                        [&](absl::Span<const int64_t> set) { return LabelColumns(data, task_options.loss, set); }};

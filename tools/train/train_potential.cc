@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -52,6 +53,7 @@
 #include "tools/train/potential_member.h"
 #include "tools/train/report/train_plot.h"
 #include "tools/train/run_member.h"
+#include "tools/train/run_model.h"
 #include "tools/train/trainer_flags/trainer_flags.h"
 
 namespace rutile {
@@ -246,6 +248,15 @@ absl::Status WithKnownSpecies(const absl::Status& status, const std::optional<Po
                                                  " has --species=", species));
 }
 
+// Returns the descriptor that structures have where no flag describes one: that of the run which goes on, or of the
+// model from which a new one starts. null: there is none, or flags describe that of the run, which the trainer
+// compares.
+const DescriptorOptions* StartingDescriptor(const std::optional<Potential>& model,
+                                            const std::optional<Potential>& own) {
+  if (own.has_value()) return DescriptorIsOpen() ? &own->descriptor : nullptr;
+  return model.has_value() ? &model->descriptor : nullptr;
+}
+
 // Minimum work per step for threads; below it, waking threads takes longer than they save.
 constexpr double kFlopsWorthThreads = 2e7;  // of a step
 
@@ -297,11 +308,15 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   if (OnlyChecksFirstBatch()) options.files = RunFiles::kNone;
   ASSIGN_OR_RETURN(const std::vector<Member> members, MembersFromFlags(options));
   ASSIGN_OR_RETURN(const std::optional<TrainingSubset> subset, SubsetFromFlags(&options));
-  ASSIGN_OR_RETURN(const std::optional<Potential> model, InitialModelFromFlags(options, &task_options));
+  ASSIGN_OR_RETURN(const std::vector<InitialModel> models,
+                   InitialModelsFromFlags(options, members.size(), &task_options));
+  const std::optional<Potential> model = models.empty() ? std::nullopt : std::optional<Potential>(models[0].potential);
+  const std::optional<Potential> own = ModelOfRun(members[0].directory, options);
+  const auto recorded = RecordedAtomicEnergies(members[0].directory, options);
   const bool on_gpu = task_options.gpu >= 0 || !options.eager.on_cpu();
   const PotentialChoice choice = PotentialChoiceFromFlags(preset, task_options.loss, on_gpu, model, resumed);
-  absl::StatusOr<AtomicData> read =
-      ReadTrainingData(inputs, task_options.atomic_energies, DescriptorDefaultsOf(preset), choice);
+  absl::StatusOr<AtomicData> read = ReadTrainingData(inputs, task_options.atomic_energies, DescriptorDefaultsOf(preset),
+                                                     choice, StartingDescriptor(model, own));
   RETURN_IF_ERROR(WithKnownSpecies(read.status(), model, resumed));
   AtomicData data = *std::move(read);
   // The data were read before they were divided: what is learned from decides which potential learns it.
@@ -335,7 +350,8 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   ASSIGN_OR_RETURN(task_options.precision, PrecisionFromFlags(data64, factors, options));
   RETURN_IF_ERROR(CheckConfigKey(data));
   ASSIGN_OR_RETURN(const IsolatedAtoms isolated,
-                   IsolatedAtomsFromFlags(data, HeldOut(data, files, split_options), &task_options.atomic_energies));
+                   IsolatedAtomsFromFlags(data, HeldOut(data, files, split_options),
+                                          ElementsWithEnergies(recorded, model), &task_options.atomic_energies));
   RETURN_IF_ERROR(LeaveOutIsolatedAndWeightless(data, isolated, &split));
   if (HasForcesToLearn(data, split) && LearnForces(preset, &task_options.loss)) {
     messages.push_back(absl::StrCat("forces are learned, too: --force_weight=", task_options.loss.force_weight,
@@ -385,25 +401,31 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   if (data.config_key() != kDefaultConfigKey) metadata["config_key"] = data.config_key();
   if (isolated.learned) metadata[kIsolatedAtomsKey] = kLearnsIsolatedAtoms;
   // Models of older versions and of aenet do not say.
-  const LabelKeys model_keys = model.has_value() ? LabelKeysOf(model->metadata) : LabelKeys();
-  if (!model_keys.empty() && model_keys != label_keys) {
+  for (const InitialModel& each : models) {
+    const LabelKeys model_keys = LabelKeysOf(each.potential.metadata);
+    if (model_keys.empty() || model_keys == label_keys) continue;
     PrintWarning(absl::StrCat("--init_from: the model learned from labels of ",
                               LabelKeysText(model_keys, "the usual names"), ", and this run learns from those of ",
                               LabelKeysText(label_keys, "the usual names")));
+    break;
   }
   for (const auto& [key, value] : DataConfig(data)) options.config[key] = value;
   RecordPreset(preset, &options);
   if (!isolated.recorded.empty()) options.config["isolated_atoms"] = isolated.recorded;
-  RETURN_IF_ERROR(DescribeInitialModel(&metadata));
   if (members.size() > 1 && options.mode == RunMode::kResume) options.mode = RunMode::kResumeOrNew;
-  const FlagSettings settings = EffectiveSettings(data, task_options, options);
-  for (const Member& member : members) {
+  for (size_t m = 0; m < members.size(); ++m) {
+    const Member& member = members[m];
     ASSIGN_OR_RETURN(const bool is_late, IsTooLate(member, options));
     if (is_late) continue;  // and so are those after it
-    RecordRun(run, settings, members.size() > 1 ? member.directory : "", &options);
-    task_options.force_sampling.seed = options.seed;
+    const InitialModel* const start = InitialModelOf(models, m);
+    AtomisticTaskOptions own_options = task_options;
+    RETURN_IF_ERROR(CompleteAtomicEnergies(data, split.train, start == nullptr ? nullptr : &start->potential,
+                                           RecordedAtomicEnergies(member.directory, options), &own_options));
+    if (start != nullptr) metadata = WithInitialModel(start->name, std::move(metadata));
+    RecordRun(run, EffectiveSettings(data, own_options, options), members.size() > 1 ? member.directory : "", &options);
+    own_options.force_sampling.seed = options.seed;
     if (subset.has_value()) subset->Describe(options.seed, &metadata);
-    RETURN_IF_ERROR(TrainMember(member, data, task_options, split, messages, model, options, metadata));
+    RETURN_IF_ERROR(TrainMember(member, data, own_options, split, messages, start, options, metadata));
     messages.clear();
     ++options.seed;
   }

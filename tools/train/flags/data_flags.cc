@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -201,15 +202,79 @@ absl::Status CacheGeometry(const AtomicData& data, const TrainerOptions& trainer
   return absl::OkStatus();
 }
 
+constexpr const char* kShapeFlags[] = {"rad_order", "rad_cutoff",       "ang_order",    "ang_cutoff", "cutoff",
+                                       "max_l",     "radial_functions", "radial_basis", "min_cutoff"};
+
+std::map<std::string, std::string> FlagValues(const DescriptorOptions& descriptor) {
+  std::map<std::string, std::string> values = DescriptorFlagValues(descriptor);
+  values["min_cutoff"] = absl::StrCat(descriptor.min_cutoff());
+  return values;
+}
+
+// Returns the descriptor of a model with the species of the flags. INVALID_ARGUMENT naming a flag that asks for another
+// one.
+absl::StatusOr<DescriptorOptions> DescriptorLike(const DescriptorOptions& model) {
+  const std::map<std::string, std::string> of_model = FlagValues(model);
+  const auto refuse = [&](absl::string_view given) {
+    std::vector<std::string> has;
+    for (const auto& [flag, value] : of_model) has.push_back(absl::StrCat("--", flag, "=", value));
+    return absl::InvalidArgumentError(absl::StrCat(given, ": the model of --init_from has ", absl::StrJoin(has, " "),
+                                                   ": leave the flag out, and the run has the model's descriptor"));
+  };
+  const PotentialKind kind = PotentialFromFlag();
+  if (kind != PotentialKind::kAuto && (kind == PotentialKind::kManyBody) == model.is_chebyshev()) {
+    return refuse(absl::StrCat("--potential=", kPotentialNames.Name(kind)));
+  }
+  for (const char* flag : kShapeFlags) {
+    if (FlagGiven(flag) && of_model.count(flag) == 0) {
+      return refuse(absl::StrCat("--", flag, "=", gflags::GetCommandLineFlagInfoOrDie(flag).current_value));
+    }
+  }
+  ASSIGN_OR_RETURN(const DescriptorOptions given,
+                   model.is_chebyshev() ? DescriptorOptionsFromFlags() : ManyBodyOptionsFromFlags());
+  const std::map<std::string, std::string> of_flags = FlagValues(given);
+  for (const char* flag : kShapeFlags) {
+    if (!FlagGiven(flag) || of_flags.at(flag) == of_model.at(flag)) continue;
+    return refuse(absl::StrCat("--", flag, "=", of_flags.at(flag)));
+  }
+  DescriptorOptions descriptor = model;
+  descriptor.set_species(given.species());
+  RETURN_IF_ERROR(descriptor.Validate());
+  return descriptor;
+}
+
+// Energies of which the atomic energies of some elements alone are subtracted cannot be compared with a limit.
+absl::Status CheckEnergyLimit(const AtomicData& data, const std::map<uint8_t, double>& of_flags, double max_energy) {
+  const std::map<uint8_t, double>& energies = of_flags.empty() ? data.atomic_energies() : of_flags;
+  if (energies.empty() || max_energy == std::numeric_limits<double>::infinity()) return absl::OkStatus();
+  for (const uint8_t element : data.descriptor().species()) {
+    if (energies.count(element) > 0) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--max_energy=", max_energy,
+                     " limits energies less the atomic energies, and --atomic_energies has "
+                     "none for ",
+                     ElementSymbol(element), ": give those of all elements, or none"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+bool DescriptorIsOpen() {
+  return !FlagGiven("fingerprints") && PotentialFromFlag() == PotentialKind::kAuto &&
+         std::none_of(std::begin(kShapeFlags), std::end(kShapeFlags), FlagGiven);
+}
 
 absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs,
                                             const std::map<uint8_t, double>& atomic_energies,
-                                            DescriptorDefaults defaults, PotentialChoice choice) {
+                                            DescriptorDefaults defaults, PotentialChoice choice,
+                                            const DescriptorOptions* of_model) {
   const Selection selection = SelectionFromFlags();
   AtomicDataOptions options;
   // The other flags may say less than a descriptor: what is not said is as the files recorded it.
-  if (FlagGiven("species") || FlagGiven("fingerprints")) {
+  if (of_model != nullptr && FlagGiven("species") && !FlagGiven("fingerprints")) {
+    ASSIGN_OR_RETURN(options.default_descriptor, DescriptorLike(*of_model));
+  } else if (FlagGiven("species") || FlagGiven("fingerprints")) {
     ASSIGN_OR_RETURN(options.default_descriptor, choice == PotentialChoice::kManyBody
                                                      ? ManyBodyOptionsFromFlags()
                                                      : DescriptorOptionsFromFlags(defaults));
@@ -230,6 +295,7 @@ absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs
   absl::StatusOr<AtomicData> read = AtomicData::Read(inputs, options);
   if (absl::IsResourceExhausted(read.status())) return absl::InvalidArgumentError(read.status().message());
   ASSIGN_OR_RETURN(AtomicData data, std::move(read));
+  RETURN_IF_ERROR(CheckEnergyLimit(data, atomic_energies, selection.max_energy));
   if (data.from_structures() && FLAGS_cache_dir.empty()) {
     RETURN_IF_ERROR(RefuseFlags("on structures, which are read into memory anyway", {"preload"}));
   }

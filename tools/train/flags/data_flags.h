@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "lib/descriptor/descriptor_options.h"
 #include "lib/potential/data/atomic_data.h"
 #include "lib/potential/model/task_options.h"
 #include "lib/train/options/trainer_options.h"
@@ -17,13 +18,18 @@
 
 namespace rutile {
 
+// True if no flag but --species describes the descriptor.
+bool DescriptorIsOpen();
+
 // Reads the inputs by the descriptor's flags, those of selection_flags.h and structure_flags.h, and --config_weights.
-// atomic_energies: those of the flags. defaults, choice: of a descriptor of which no flag or file says more.
-// INVALID_ARGUMENT: the errors of AtomicData::Read, and flags that contradict what files recorded or have no effect on
-// them.
+// atomic_energies: those of the flags. of_model: the descriptor of the model that the run starts from, which structures
+// get, with the species of the flags; null without one. defaults, choice: of a descriptor of which no flag, file or
+// model says more. INVALID_ARGUMENT: the errors of AtomicData::Read, flags that contradict what files recorded or the
+// model has, or have no effect on them, and a limit of energies less the atomic energies where some elements have none.
 absl::StatusOr<AtomicData> ReadTrainingData(absl::Span<const std::string> inputs,
                                             const std::map<uint8_t, double>& atomic_energies,
-                                            DescriptorDefaults defaults, PotentialChoice choice);
+                                            DescriptorDefaults defaults, PotentialChoice choice,
+                                            const DescriptorOptions* of_model);
 
 // Returns the flags of ReadTrainingData that decide what is learned from the same files, for TrainerOptions::config: by
 // their names, those alone that differ from the default.

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/enum_names.h"
 #include "lib/base/status_macros.h"
@@ -65,37 +67,53 @@ std::map<uint8_t, Atom> AtomsOf(const AtomicData& data, const std::vector<bool>&
   return atoms;
 }
 
-// Sets atomic energies to those of `atoms` and says so, or says why not.
-void ChooseAtomicEnergies(const AtomicData& data, const std::map<uint8_t, Atom>& atoms, const std::string& left_out,
-                          std::map<uint8_t, double>* atomic_energies) {
-  if (!atomic_energies->empty() || !data.atomic_energies().empty()) {
-    const absl::string_view given = atomic_energies->empty() ? "recorded in the data" : "of --atomic_energies";
-    return PrintMessage(absl::StrCat(left_out, "; the atomic energies are those ", given, ", not theirs"));
-  }
-  std::map<uint8_t, double> energies;
+std::string SymbolsOf(const std::vector<uint8_t>& elements) {
+  return absl::StrJoin(elements, ", ",
+                       [](std::string* out, uint8_t element) { absl::StrAppend(out, ElementSymbol(element)); });
+}
+
+// Adds the energies of `atoms` for elements that have none, and says so, or says why not.
+void AddAtomicEnergies(const AtomicData& data, const std::map<uint8_t, Atom>& atoms, const std::set<uint8_t>& of_model,
+                       const std::string& left_out, std::map<uint8_t, double>* atomic_energies) {
+  const absl::string_view given = atomic_energies->empty() ? "recorded in the data" : "of --atomic_energies";
+  const bool any_given = !atomic_energies->empty() || !data.atomic_energies().empty();
   std::string text;
+  std::vector<uint8_t> kept, fitted;
+  bool all_given = true;
   for (const uint8_t element : data.descriptor().species()) {
+    if (atomic_energies->count(element) > 0 || data.atomic_energies().count(element) > 0) continue;
+    all_given = false;
     const auto found = atoms.find(element);
     if (found == atoms.end()) {
-      return PrintWarning(absl::StrCat(left_out, ", but none is an atom of ", ElementSymbol(element),
-                                       " with an energy: the atomic energies are fitted. Give those of all elements as "
-                                       "--atomic_energies, or learn these structures by --isolated_atoms=learn"));
+      (of_model.count(element) > 0 ? kept : fitted).push_back(element);
+      continue;
     }
     const Atom& atom = found->second;
-    energies[element] = atom.lowest;
     absl::StrAppend(&text, text.empty() ? "" : ", ", ElementSymbol(element), " ", atom.lowest, " eV");
+    (*atomic_energies)[element] = atom.lowest;
     if (atom.lowest == atom.highest) continue;
     PrintWarning(absl::StrCat(atom.count, " isolated atoms of ", ElementSymbol(element), " have energies from ",
                               atom.lowest, " to ", atom.highest,
                               " eV: the lowest is its atomic energy; give another by --atomic_energies"));
   }
-  *atomic_energies = std::move(energies);
-  PrintMessage(absl::StrCat(left_out, " and give the atomic energies: ", text));
+  if (all_given) {
+    return PrintMessage(absl::StrCat(left_out, "; the atomic energies are those ", given, ", not theirs"));
+  }
+  const bool one = absl::StartsWith(left_out, "1 ");
+  std::string said = left_out;
+  if (!text.empty()) absl::StrAppend(&said, one ? " and gives" : " and give", " the atomic energies: ", text);
+  if (any_given) absl::StrAppend(&said, "; others are ", given);
+  if (!kept.empty()) absl::StrAppend(&said, "; the model that the run starts from has those of ", SymbolsOf(kept));
+  if (fitted.empty()) return PrintMessage(said);
+  PrintWarning(absl::StrCat(said, "; none is an atom of ", SymbolsOf(fitted),
+                            " with an energy: the atomic energies are fitted where none are found. Give those of all "
+                            "elements as --atomic_energies, or learn these structures by --isolated_atoms=learn"));
 }
 
 }  // namespace
 
 absl::StatusOr<IsolatedAtoms> IsolatedAtomsFromFlags(const AtomicData& data, const std::vector<bool>& held_out,
+                                                     const std::set<uint8_t>& of_model,
                                                      std::map<uint8_t, double>* atomic_energies) {
   std::vector<bool> isolated(data.num_structures(), false);
   int64_t count = 0;
@@ -121,7 +139,7 @@ absl::StatusOr<IsolatedAtoms> IsolatedAtomsFromFlags(const AtomicData& data, con
   const std::string left_out = absl::StrCat(count, count == 1 ? " structure is an isolated atom and is left out"
                                                               : " structures are isolated atoms and are left out");
   if (treatment == Treatment::kAuto) {
-    ChooseAtomicEnergies(data, AtomsOf(data, isolated, held_out), left_out, atomic_energies);
+    AddAtomicEnergies(data, AtomsOf(data, isolated, held_out), of_model, left_out, atomic_energies);
   } else {
     PrintMessage(left_out);
   }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,13 @@ struct IsolatedAtoms {
 };
 
 // Does what --isolated_atoms says. A structure of one atom is isolated if its config type is IsolatedAtom, or if it has
-// no neighbor within the cutoff, but only beside structures of more atoms. With "auto" it sets `atomic_energies`, eV by
-// element, to the isolated atoms' where these have all elements of the descriptor and neither it nor the data holds
-// others. held_out: [structures], or empty; true for those whose energies nothing may be learned from, these included.
-// Prints what it did. INVALID_ARGUMENT: the flag is given, but no structure is an isolated atom; or filters left
-// nothing but isolated atoms.
+// no neighbor within the cutoff, but only beside structures of more atoms. With "auto" it adds those of isolated atoms
+// to `atomic_energies`, eV by element, for elements that neither it nor the data holds. held_out: [structures], or
+// empty; true for those whose energies nothing may be learned from, these included. of_model: the elements whose atomic
+// energies are taken from a model where no others are found. Prints what it did. INVALID_ARGUMENT: the flag is given,
+// but no structure is an isolated atom; or filters left nothing but isolated atoms.
 absl::StatusOr<IsolatedAtoms> IsolatedAtomsFromFlags(const AtomicData& data, const std::vector<bool>& held_out,
+                                                     const std::set<uint8_t>& of_model,
                                                      std::map<uint8_t, double>* atomic_energies);
 
 }  // namespace rutile

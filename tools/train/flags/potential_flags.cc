@@ -14,9 +14,9 @@
 
 DEFINE_string(
     atomic_energies, "",
-    "Atomic reference energies in eV. They are given as Ti=-1604.6,O=-432.5 or as a file. If empty, the "
-    "features' own energies are used, else those of --isolated_atoms, else a least-squares fit to the training "
-    "structures.");
+    "Atomic reference energies in eV. They are given as Ti=-1604.6,O=-432.5 or as a file. Elements without one have "
+    "that of the features, else of --isolated_atoms, else of the model of --init_from, else one of a least-squares fit "
+    "to the training structures, with the others fixed.");
 
 namespace rutile {
 namespace {

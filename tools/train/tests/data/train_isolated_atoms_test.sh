@@ -92,8 +92,9 @@ expect_no_line 'isolated' log
 expect_line 'atomic energies (fitted)' log
 (atom Ti -100 && cat plain.xyz) > half.xyz
 succeeds $train $descriptor $all --output_dir=half half.xyz
-expect_line 'warning: 1 structure is an isolated atom and is left out, but none is an atom of O' log
-expect_line 'atomic energies (fitted)' log
+expect_line 'warning: 1 structure is an isolated atom .* Ti -100 eV; none is an atom of O with an energy' log
+expect_line 'atomic energies that are not given: O -2.* eV, fitted beside the others' log
+expect_line 'atomic energies Ti -100.0000 eV O -2' log
 (atom Ti -99.5 && cat atoms.xyz) > twice.xyz
 succeeds $train $descriptor $all --output_dir=twice twice.xyz
 expect_line 'warning: 2 isolated atoms of Ti have energies from -100 to -99.5 eV: the lowest is its atomic energy' log
