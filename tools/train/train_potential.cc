@@ -253,7 +253,7 @@ absl::Status WithKnownSpecies(const absl::Status& status, const std::optional<Po
 // compares.
 const DescriptorOptions* StartingDescriptor(const std::optional<Potential>& model,
                                             const std::optional<Potential>& own) {
-  if (own.has_value()) return DescriptorIsOpen() ? &own->descriptor : nullptr;
+  if (own.has_value()) return model.has_value() || DescriptorIsOpen() ? &own->descriptor : nullptr;
   return model.has_value() ? &model->descriptor : nullptr;
 }
 

@@ -99,6 +99,6 @@ expect_error 1 'batch_size' $train --batch_size=-1 --output_dir=h f.safetensors
 expect_error 1 'fraction' $train --validation_fraction=1.5 --output_dir=h f.safetensors
 expect_error 1 'config_type' $train --test_key=config_type:nothing --output_dir=h f.safetensors
 expect_error 1 'max_time' $train --max_time=soon --output_dir=h f.safetensors
-expect_error 1 'Ti=x' $train --atomic_energies=Ti=x,O=-400 --output_dir=h f.safetensors
+expect_error 1 'Ti x' $train --atomic_energies=Ti=x,O=-400 --output_dir=h f.safetensors
 [ ! -e h ] || fail "a run that could not start left something: $(ls -R h)"
 finish

@@ -113,6 +113,9 @@ for flag in --rad_cutoff=5 --ang_order=3 --cutoff=4 --min_cutoff=0.6 --potential
     $train --species=Ti,O $new $flag --output_dir=h compound.xyz
 done
 succeeds $train --species=Ti,O $new --max_epochs=1 --rad_cutoff=4.0 --output_dir=same compound.xyz
+goes_on="--init_from=base/best.safetensors --validation_fraction=0.2 --batch_size=4 --plot=false --resume=auto"
+succeeds $train --species=Ti,O $goes_on --max_epochs=2 --rad_cutoff=4.0 --output_dir=same compound.xyz
+expect_line 'goes on from' log
 succeeds $featurize --species=Ti,O --rad_cutoff=5 --ang_cutoff=3 --rad_order=4 --ang_order=2 --output=f.safetensors \
   compound.xyz
 refuses 'its descriptor has --rad_cutoff=4, that of the data --rad_cutoff=5; all but the species must be the same' \
