@@ -39,6 +39,8 @@ absl::StatusOr<int> ParseTensor(absl::string_view text, Matrix3* out) {
 
 bool IsTensor(const absl::StatusOr<int>& count) { return count.ok() && (*count == 9 || *count == 6); }
 
+constexpr int64_t kPlainColumns = 4;  // symbol x y z, in frames without Properties
+
 enum Role { kLattice, kProperties, kPbc, kEnergy, kStress, kVirial, kRoles };
 
 class ExtxyzReader : public FrameReader {
@@ -94,6 +96,7 @@ class ExtxyzReader : public FrameReader {
         return CutOff("the file ends after ", i, " of the ", count, " atoms that line ", count_line, " states");
       }
       if (i == structure->size()) MakeRoom(i, count, columns_.has_force(), structure);
+      if (i == 0 && role_[kProperties] < 0) NoteUnnamedColumns(line);
       if (columns_.ParseRow(line, i, structure)) {
         if (compare) compare = !CompareForces(line, &structure->force[3 * i]);
         continue;
@@ -359,8 +362,29 @@ class ExtxyzReader : public FrameReader {
     if (!columns_.has_force()) missing_.Count(MissingLabels::kForces, columns_.ForceCandidates());
   }
 
+  // Counts a frame without Properties whose first row, `line`, has more columns than are read.
+  void NoteUnnamedColumns(absl::string_view line) {
+    const int64_t columns = CountWords(line);
+    if (columns <= kPlainColumns || unnamed_frames_++ > 0) return;
+    unnamed_columns_ = columns;
+    unnamed_line_ = lines().line_number();
+  }
+
+  void WarnOfUnnamedColumns() {
+    if (unnamed_frames_ == 0) return;
+    const absl::string_view remedy =
+        unnamed_columns_ == kPlainColumns + 3
+            ? "Properties=species:S:1:pos:R:3:forces:R:3 in the comment lines says that they are forces in eV/Angstrom"
+            : "Properties in the comment lines names columns, as species:S:1:pos:R:3:forces:R:3 does";
+    options_.on_warning(absl::StrCat(lines().path(), ":", unnamed_line_, ": ", unnamed_columns_,
+                                     " columns without Properties, in ", unnamed_frames_, " of ", num_frames_,
+                                     " frames; symbol, x, y and z are read and the others are not: ", remedy));
+    unnamed_frames_ = 0;
+  }
+
   void Warn() {
     if (!options_.on_warning || !lines().status().ok()) return;
+    WarnOfUnnamedColumns();
     for (const std::string& message : conflicts_.Messages(lines().path(), num_frames_)) options_.on_warning(message);
     conflicts_ = KeyConflicts();
     for (const std::string& message :
@@ -388,6 +412,8 @@ class ExtxyzReader : public FrameReader {
   KeyConflicts conflicts_;
   MissingLabels missing_;
   UnrecordedNames unrecorded_;
+  int64_t unnamed_frames_ = 0;                      // frames without Properties that have more columns than are read
+  int64_t unnamed_columns_ = 0, unnamed_line_ = 0;  // of the first
 };
 
 }  // namespace

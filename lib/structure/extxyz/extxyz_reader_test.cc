@@ -285,6 +285,17 @@ std::vector<std::string> Warnings(const std::string& text, StructureReaderOption
   return warnings;
 }
 
+TEST(ExtxyzReaderTest, WarnsOfColumnsWithoutNames) {
+  const std::string seven = "1\nenergy=-1\nH 0 0 0 1 2 3\n", plain = "1\nenergy=-1\nH 0 0 0\n";
+  EXPECT_THAT(Warnings(plain), IsEmpty());
+  EXPECT_THAT(Warnings("1\nProperties=species:S:1:pos:R:3:x:R:3\nH 0 0 0 1 2 3\n"), IsEmpty());
+  const std::vector<std::string> found = Warnings(plain + seven + seven);
+  ASSERT_EQ(found.size(), 1);
+  EXPECT_THAT(found[0], StartsWith("f:6: 7 columns without Properties, in 2 of 3 frames"));
+  EXPECT_THAT(found[0], HasSubstr("Properties=species:S:1:pos:R:3:forces:R:3"));
+  EXPECT_THAT(Warnings("1\ncharges\nH 0 0 0 0.1\n"), ElementsAre(StartsWith("f:3: 5 columns without Properties")));
+}
+
 TEST(ExtxyzReaderTest, WarnsOfEnergiesThatDiffer) {
   const std::string twice = One("REF_energy=-2.5 energy=-1.5");
   EXPECT_EQ(Frame(twice).energy, -2.5);
