@@ -83,6 +83,12 @@ void CheckSizes(absl::Span<const FrameFacts> frames, std::optional<double> Frame
        std::string(limits.outlier_remedy), outliers});
 }
 
+// Below it, other forces of a structure may be 0 by rounding, too: eV/Angstrom.
+constexpr double kLargeBesideZeros = 0.05;
+// A few atoms may be 0 by chance: one in a large structure, or one or two in a whole set.
+constexpr double kShareOfZeros = 0.05;
+constexpr int64_t kFewestZeros = 3;
+
 std::string Agreement(const WorkSlope& slope) {
   return absl::StrCat("over ", slope.pairs, " pairs of structures that are nearly the same");
 }
@@ -92,6 +98,27 @@ std::string Agreement(const WorkSlope& slope) {
 void CheckForcesAndStresses(absl::Span<const FrameFacts> frames, std::vector<DataFinding>* findings) {
   CheckSizes(frames, &FrameFacts::largest_force, kForces, findings);
   CheckSizes(frames, &FrameFacts::largest_stress, kStresses, findings);
+}
+
+void CheckZeroForces(absl::Span<const FrameFacts> frames, std::vector<DataFinding>* findings) {
+  std::vector<int64_t> found;
+  int64_t atoms = 0, zeros = 0;
+  for (int64_t f = 0; f < static_cast<int64_t>(frames.size()); ++f) {
+    const FrameFacts& frame = frames[f];
+    if (frame.largest_force.value_or(0) < kLargeBesideZeros) continue;
+    if (static_cast<double>(frame.unexplained_zero_forces) < kShareOfZeros * static_cast<double>(frame.atoms)) continue;
+    found.push_back(f);
+    atoms += frame.atoms;
+    zeros += frame.unexplained_zero_forces;
+  }
+  if (zeros < kFewestZeros) return;
+  findings->push_back(
+      {"zero force",
+       absl::StrCat(CountOf(frames, found.size()), " have forces of exactly 0 on ", zeros, " of their ", atoms,
+                    " atoms, which no symmetry explains, beside others: ", NamesOf(frames, found)),
+       "were these atoms fixed by constraints, which set their forces to zero? Write the forces of the calculation: "
+       "atoms.get_forces(apply_constraint=False) in ASE",
+       found});
 }
 
 void CheckMixedForces(absl::Span<const FrameFacts> frames, const std::map<std::string, WorkCheck>& work,

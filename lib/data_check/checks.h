@@ -32,6 +32,9 @@ void CheckMixedEnergies(absl::Span<const FrameFacts> frames, std::vector<DataFin
 // "force", "stress": outliers and implausible sizes.
 void CheckForcesAndStresses(absl::Span<const FrameFacts> frames, std::vector<DataFinding>* findings);
 
+// "zero force": structures with atoms whose forces were set to zero, as constraints do.
+void CheckZeroForces(absl::Span<const FrameFacts> frames, std::vector<DataFinding>* findings);
+
 // "work": energies, forces and stresses that do not fit together.
 void CheckWork(const WorkCheck& work, std::vector<DataFinding>* findings);
 

@@ -37,6 +37,7 @@ DataCheckResult DataChecker::Finish() {
   CheckEnergies(result.frames, result.fit, options_.atomic_energies, &result.findings);
   CheckMixedEnergies(result.frames, &result.findings);
   CheckForcesAndStresses(result.frames, &result.findings);
+  CheckZeroForces(result.frames, &result.findings);
   CheckWork(work_, &result.findings);
   CheckMixedForces(result.frames, work_by_source_, &result.findings);
   CheckCoverage(result.frames, options_, &result.findings);

@@ -105,6 +105,35 @@ TEST(DataCheckTest, LengthsInBohr) {
   EXPECT_THAT(Messages(Check(frames)), Not(HasSubstr("Bohr"))) << "argon does not bind";
 }
 
+// ASE's get_forces() gives zero for atoms that FixAtoms holds: of some structures of a set, half of the real data.
+TEST(DataCheckTest, ForcesThatConstraintsSetToZero) {
+  auto reader = StructureReader::Open("data/tio2-pbe/tio2-pbe.extxyz");
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  DataChecker checker({});
+  Structure structure;
+  for (int i = 0; (*reader)->Next(&structure).value(); ++i) {
+    const size_t fixed = i % 2 == 0 ? 0 : structure.size() / 2;
+    std::fill_n(structure.force.begin(), 3 * fixed, 0);
+    checker.Add(structure);
+  }
+  const std::vector<DataFinding> findings = checker.Finish().findings;
+  ASSERT_EQ(findings.size(), 1) << Messages(findings);
+  EXPECT_EQ(findings[0].check, "zero force");
+  EXPECT_GT(findings[0].frames.size(), 180) << "all of 201 but symmetric ones";
+  for (const int64_t frame : findings[0].frames) EXPECT_EQ(frame % 2, 1);
+  EXPECT_THAT(findings[0].Message(), AllOf(HasSubstr("of 403 structures"), HasSubstr("apply_constraint=False")));
+}
+
+TEST(DataCheckTest, FewOrSmallForcesBesideZerosAreNothing) {
+  std::vector<Structure> frames = Frames();
+  for (Structure& s : frames) s.force = {0, 0, 0, 0.04, 0, 0, -0.04, 0, 0};
+  EXPECT_EQ(Messages(Check(frames)), "") << "rounded";
+  for (Structure& s : frames) s.force = {0, 0, 0, 0.06, 0, 0, -0.06, 0, 0};
+  EXPECT_THAT(Messages(Check(frames)), HasSubstr("(zero force): 11 of 12 structures have forces of exactly 0 on 11 of "
+                                                 "their 33 atoms"))
+      << "the first is symmetric";
+}
+
 TEST(DataCheckTest, AnEnergyFarOffIsNamedWithItsPart) {
   DataChecker checker({});
   std::vector<Structure> frames = Frames();
@@ -178,7 +207,7 @@ TEST(DataCheckTest, SizesOfForcesAndStresses) {
 }
 
 TEST(DataCheckTest, ForcesOfTheWrongSign) {
-  // Springs of 5 eV/Angstrom^2 on one atom.
+  // Springs of 5 eV/Angstrom^2 on one atom; the others have forces that do no work worth mentioning.
   std::vector<Structure> frames;
   for (int i = 0; i < 8; ++i) {
     Structure s = Frame(0);
@@ -186,7 +215,7 @@ TEST(DataCheckTest, ForcesOfTheWrongSign) {
     const double u = 0.05 * (i - 3.3);
     s.position[2] = u;
     s.energy = -2400 + 2.5 * u * u;
-    s.force = {0, 0, 5 * u, 0, 0, 0, 0, 0, 0};
+    s.force = {0, 0, 5 * u, 0, 1e-9, 0, 0, 1e-9, 0};
     frames.push_back(s);
   }
   EXPECT_THAT(Messages(Check(frames)), AllOf(HasSubstr("(work)"), HasSubstr("wrong sign"), HasSubstr("-dE/dr")));

@@ -45,6 +45,16 @@ class Hash {
   uint64_t hash_ = 14695981039346656037u;
 };
 
+// Above it, an atom's neighbors are not arranged symmetrically: the share of the vectors to them that does not cancel.
+// A displacement of 0.01 Angstrom from a site of high symmetry leaves about 0.002, and coordinates that are rounded to
+// 1e-5 Angstrom leave 1e-5.
+constexpr double kAsymmetry = 1e-3;
+
+bool HasZeroForce(const Structure& structure, int64_t i) {
+  const double* const force = &structure.force[3 * i];
+  return force[0] == 0 && force[1] == 0 && force[2] == 0;
+}
+
 double LargestMagnitude(absl::Span<const double> values) {
   double largest = 0;
   for (const double value : values) largest = std::max(largest, std::abs(value));
@@ -103,6 +113,31 @@ void FrameExaminer::FindNearest(const Structure& structure, FrameFacts* facts) {
   }
 }
 
+// A force vanishes by symmetry at a site whose symmetry leaves no direction distinguished. There, any sum of vectors to
+// neighbors with weights by distance and element vanishes, too. This one is over Z w r/|r|, w = (1 - |r|/kFar)^2 /
+// |r|^4, so that near neighbors, which move a force most, decide, and atoms at kFar enter smoothly.
+void FrameExaminer::CountZeroForces(const Structure& structure, FrameFacts* facts) {
+  facts->unexplained_zero_forces = 0;
+  if (structure.force.empty() || !(*facts->largest_force > 0)) return;
+  bool any = false;
+  for (int64_t i = 0; i < structure.size() && !any; ++i) any = HasZeroForce(structure, i);
+  if (!any || !far_.Compute(structure, &list_).ok()) return;
+  for (int64_t i = 0; i < structure.size(); ++i) {
+    if (!HasZeroForce(structure, i)) continue;
+    double sum[3] = {0, 0, 0}, total = 0;
+    for (int64_t p = list_.offset[i]; p < list_.offset[i + 1]; ++p) {
+      const double r = std::hypot(list_.dx[p], list_.dy[p], list_.dz[p]);
+      const double falling = (1 - r / kFar) / (r * r);
+      const double weight = structure.element[list_.j[p]] * falling * falling;
+      sum[0] += weight * list_.dx[p] / r;
+      sum[1] += weight * list_.dy[p] / r;
+      sum[2] += weight * list_.dz[p] / r;
+      total += weight;
+    }
+    facts->unexplained_zero_forces += std::hypot(sum[0], sum[1], sum[2]) > kAsymmetry * total;
+  }
+}
+
 void ExamineWithoutDistances(const Structure& structure, FrameFacts* facts) {
   facts->name = structure.name;
   facts->atoms = structure.size();
@@ -136,6 +171,7 @@ void ExamineWithoutDistances(const Structure& structure, FrameFacts* facts) {
 void FrameExaminer::Examine(const Structure& structure, FrameFacts* facts) {
   ExamineWithoutDistances(structure, facts);
   FindNearest(structure, facts);
+  CountZeroForces(structure, facts);
   const auto config = structure.info.find("config_type");
   facts->is_isolated_atom =
       structure.size() == 1 &&

@@ -31,6 +31,8 @@ struct FrameFacts {
   std::optional<double> energy;                          // eV, total
   std::optional<double> largest_force;                   // eV/Angstrom, the largest |component|
   std::optional<double> largest_stress;                  // eV/Angstrom^3, the largest |component|
+  // Number of atoms whose force is exactly (0, 0, 0) though their neighbors are not arranged symmetrically.
+  int64_t unexplained_zero_forces = 0;
   // Nearest distance in Angstrom; infinite if no atoms are within FrameExaminer::kFar of each other, and 0 if they are
   // nearer than the neighbor search accepts.
   double nearest = std::numeric_limits<double>::infinity();
@@ -51,7 +53,7 @@ struct FrameFacts {
 // Returns "Ti2O4" for the composition, elements in the order of their atomic numbers.
 std::string CompositionText(const FrameFacts& facts);
 
-// Sets all members of `facts` but those of distances and `part`.
+// Sets all members of `facts` but those of distances and neighbors, and `part`.
 void ExamineWithoutDistances(const Structure& structure, FrameFacts* facts);
 
 // Computes FrameFacts, reusing its scratch memory from structure to structure. Use one object per thread.
@@ -65,6 +67,7 @@ class FrameExaminer {
 
  private:
   void FindNearest(const Structure& structure, FrameFacts* facts);
+  void CountZeroForces(const Structure& structure, FrameFacts* facts);
 
   NeighborSearch near_, far_;
   NeighborList list_;

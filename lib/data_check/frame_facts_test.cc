@@ -90,6 +90,45 @@ TEST(FrameFactsTest, CoordinatesThatLookFractional) {
   EXPECT_FALSE(Examine(s).in_unit_box) << "a molecule lies where it wants";
 }
 
+// In a body-centered cell both atoms are centers of inversion; displaced, neither is. A force of exactly zero is then
+// no consequence of symmetry.
+TEST(FrameFactsTest, ZeroForcesThatSymmetryDoesNotExplain) {
+  Structure s;
+  s.element = {22, 8};
+  s.cell = {4, 0, 0, 0, 4, 0, 0, 0, 4};
+  s.pbc = {true, true, true};
+  s.position = {0, 0, 0, 2, 2, 2};
+  EXPECT_EQ(Examine(s).unexplained_zero_forces, 0) << "no forces";
+  s.force = {0, 0, 0, 0, 0, 0};
+  EXPECT_EQ(Examine(s).unexplained_zero_forces, 0) << "symmetry";
+  s.force = {0, 0, 0, 0, 0, 1};
+  EXPECT_EQ(Examine(s).unexplained_zero_forces, 0) << "symmetry of the first atom";
+  s.position[4] = 2.00001;  // rounding
+  EXPECT_EQ(Examine(s).unexplained_zero_forces, 0);
+  s.position[4] = 2.1;
+  EXPECT_EQ(Examine(s).unexplained_zero_forces, 1);
+  s.force = {0, 1e-6, 0, 0, 0, 1};
+  EXPECT_EQ(Examine(s).unexplained_zero_forces, 0) << "a component is not zero";
+  s.force = {0, 0, 0, 0, 0, 0};
+  EXPECT_EQ(Examine(s).unexplained_zero_forces, 0) << "no other atom has a force";
+  s.force = {0, 0, 0, 0, 0, 1};
+  s.pbc = {false, false, false};
+  s.cell = {};
+  s.position = {0, 0, 0, 7, 0, 0};
+  EXPECT_EQ(Examine(s).unexplained_zero_forces, 0) << "no neighbor within 6.5 Angstrom";
+}
+
+// The carbon atom of a linear CO2 has no force by symmetry, whatever the oxygen atoms have; of a bent one it has.
+TEST(FrameFactsTest, ZeroForcesInMolecules) {
+  Structure s;
+  s.element = {6, 8, 8};
+  s.position = {0, 0, 0, 1.2, 0, 0, -1.2, 0, 0};
+  s.force = {0, 0, 0, -1, 0, 0, 1, 0, 0};
+  EXPECT_EQ(Examine(s).unexplained_zero_forces, 0);
+  s.position[7] = 0.3;
+  EXPECT_EQ(Examine(s).unexplained_zero_forces, 1);
+}
+
 TEST(FrameFactsTest, IsolatedAtoms) {
   Structure s;
   s.element = {8};
