@@ -34,6 +34,7 @@
 #include "tools/train/data/check_split.h"
 #include "tools/train/data/held_out_files.h"
 #include "tools/train/data/kept_split.h"
+#include "tools/train/data/learned_before.h"
 #include "tools/train/data/training_subset.h"
 #include "tools/train/first_batch_process.h"
 #include "tools/train/flags/compile_flags.h"
@@ -220,6 +221,14 @@ bool LearnsForcesByDefault(const AtomicData& data, const Split& split, Preset pr
   return MayLearnForces(preset, loss) && (split.validation.empty() || AnyForces(data, split.validation));
 }
 
+absl::Status WarnOfLearnedBefore(const AtomicData& data, const Split& split, const TrainerOptions& options) {
+  Split judging = split;
+  if (!options.overfit_batches.all()) judging.validation.clear();  // the training structures take its place
+  ASSIGN_OR_RETURN(const std::string warning, DescribeLearnedBefore(data, judging));
+  if (!warning.empty()) PrintWarning(warning);
+  return absl::OkStatus();
+}
+
 constexpr char kChoseManyBody[] =
     "learns a many-body potential, the more accurate kind; --potential=chebyshev learns one that predicts ten times as "
     "fast, and --preset=aenet one that aenet reads, too";
@@ -367,6 +376,9 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   RETURN_IF_ERROR(CheckHeldOut(files, split));
   ASSIGN_OR_RETURN(Metadata metadata, OutputMetadata(run, PotentialSchema().kind, inputs));
   options.data_sha256 = DataSha256(metadata, inputs);
+  if (model.has_value() && !resumed.has_value() && !subset.has_value() && !OnlyChecksFirstBatch()) {
+    RETURN_IF_ERROR(WarnOfLearnedBefore(data, split, options));
+  }
   // The run has said it of its structures, when a part of them or the same ones are trained on again.
   if (!subset.has_value() && !OnlyChecksFirstBatch() &&
       !ResumesSameData(members[0].directory, options, data.num_structures(), split) &&
