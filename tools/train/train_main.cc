@@ -1,11 +1,14 @@
 // The train tool: fits a model to data. The kind of the data selects the kind of model.
 
+#include <gflags/gflags.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/file.h"
 #include "lib/file/input_files.h"
@@ -19,6 +22,8 @@
 #include "tools/train/run_member.h"
 #include "tools/train/train_kge.h"
 #include "tools/train/train_potential.h"
+
+DECLARE_string(override);
 
 namespace rutile {
 namespace {
@@ -46,6 +51,17 @@ absl::Status CheckStandardInput(const std::vector<std::string>& inputs) {
   return absl::OkStatus();
 }
 
+// Completes the advice to give --override: a flag that is given twice has its last value, so what is given belongs to
+// it.
+absl::Status WithGivenOverrides(const absl::Status& status) {
+  constexpr absl::string_view kAdvice = "give the same, or --override=";
+  const absl::string_view message = status.message();
+  const size_t found = message.find(kAdvice);
+  if (FLAGS_override.empty() || found == absl::string_view::npos) return status;
+  const size_t end = found + kAdvice.size();
+  return absl::Status(status.code(), absl::StrCat(message.substr(0, end), FLAGS_override, ",", message.substr(end)));
+}
+
 absl::Status RunTrain(const ToolRun& run) {
   StartMessagesFromFlags();
   if (run.args.empty()) {
@@ -56,9 +72,9 @@ absl::Status RunTrain(const ToolRun& run) {
   ASSIGN_OR_RETURN(const std::vector<std::string> inputs, ExpandInputs(run.args));
   RETURN_IF_ERROR(CheckDistinctFiles(inputs));
   RETURN_IF_ERROR(CheckStandardInput(inputs));
-  if (HoldsTriples(inputs)) return TrainKge(run, inputs);
+  if (HoldsTriples(inputs)) return WithGivenOverrides(TrainKge(run, inputs));
   RETURN_IF_ERROR(RefuseTextTriples(inputs[0]));
-  return TrainPotential(run, inputs);
+  return WithGivenOverrides(TrainPotential(run, inputs));
 }
 
 }  // namespace

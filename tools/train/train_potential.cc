@@ -321,7 +321,8 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
                    InitialModelsFromFlags(options, members.size(), &task_options));
   const std::optional<Potential> model = models.empty() ? std::nullopt : std::optional<Potential>(models[0].potential);
   const std::optional<Potential> own = ModelOfRun(members[0].directory, options);
-  const auto recorded = RecordedAtomicEnergies(members[0].directory, options);
+  const bool keeps_energies = std::count(options.overrides.begin(), options.overrides.end(), "atomic_energies") == 0;
+  const auto recorded = keeps_energies ? RecordedAtomicEnergies(members[0].directory, options) : std::nullopt;
   const bool on_gpu = task_options.gpu >= 0 || !options.eager.on_cpu();
   const PotentialChoice choice = PotentialChoiceFromFlags(preset, task_options.loss, on_gpu, model, resumed);
   absl::StatusOr<AtomicData> read = ReadTrainingData(inputs, task_options.atomic_energies, DescriptorDefaultsOf(preset),
@@ -358,9 +359,9 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   const bool data64 = data.has_features() && data.feature_dtype() == DType::kF64;
   ASSIGN_OR_RETURN(task_options.precision, PrecisionFromFlags(data64, factors, options));
   RETURN_IF_ERROR(CheckConfigKey(data));
-  ASSIGN_OR_RETURN(const IsolatedAtoms isolated,
-                   IsolatedAtomsFromFlags(data, HeldOut(data, files, split_options),
-                                          ElementsWithEnergies(recorded, model), &task_options.atomic_energies));
+  ASSIGN_OR_RETURN(const IsolatedAtoms isolated, IsolatedAtomsFromFlags(data, HeldOut(data, files, split_options),
+                                                                        ElementsWithEnergies(recorded, model), resumed,
+                                                                        &task_options.atomic_energies));
   RETURN_IF_ERROR(LeaveOutIsolatedAndWeightless(data, isolated, &split));
   if (HasForcesToLearn(data, split) && LearnForces(preset, &task_options.loss)) {
     messages.push_back(absl::StrCat("forces are learned, too: --force_weight=", task_options.loss.force_weight,

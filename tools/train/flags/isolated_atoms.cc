@@ -110,10 +110,18 @@ void AddAtomicEnergies(const AtomicData& data, const std::map<uint8_t, Atom>& at
                             "elements as --atomic_energies, or learn these structures by --isolated_atoms=learn"));
 }
 
+// Returns what the run that goes on recorded of an option, "" if it recorded nothing or no run goes on.
+std::string RecordedBy(const std::optional<CheckpointSummary>& resumed, const char* option) {
+  if (!resumed.has_value()) return "";
+  const auto found = resumed->task.find(option);
+  return found == resumed->task.end() ? "" : found->second;
+}
+
 }  // namespace
 
 absl::StatusOr<IsolatedAtoms> IsolatedAtomsFromFlags(const AtomicData& data, const std::vector<bool>& held_out,
                                                      const std::set<uint8_t>& of_model,
+                                                     const std::optional<CheckpointSummary>& resumed,
                                                      std::map<uint8_t, double>* atomic_energies) {
   std::vector<bool> isolated(data.num_structures(), false);
   int64_t count = 0;
@@ -127,6 +135,10 @@ absl::StatusOr<IsolatedAtoms> IsolatedAtomsFromFlags(const AtomicData& data, con
   if (count > 0 && !larger && data.num_filtered() > 0) {
     return absl::InvalidArgumentError(absl::StrCat("no structure is left but isolated atoms: ", data.num_filtered(),
                                                    " others are left out by ", data.filters()));
+  }
+  const std::string recorded = RecordedBy(resumed, "isolated_atoms");
+  if (count == 0 && !recorded.empty() && (!FlagGiven("isolated_atoms") || FLAGS_isolated_atoms == recorded)) {
+    return IsolatedAtoms{{}, /*learned=*/false, recorded};
   }
   if (count == 0 || !larger) {
     if (!FlagGiven("isolated_atoms")) return IsolatedAtoms{{}, /*learned=*/count > 0, ""};

@@ -117,5 +117,28 @@ expect_text 'isolated_atoms is not set, but the run to resume has "auto"' err
 refuses 'isolated_atoms' $train $descriptor $more --output_dir=learn atoms.xyz
 expect_text 'isolated_atoms is "auto", but the run to resume has not set' err
 
+# Data without isolated atoms leave the choice and the energies of the run as they are: more structures, as active
+# learning brings them, need --override=data alone, and the advice names all that a run needs.
+cp -r auto kept
+molecules 50 75 > grown.xyz
+refuses 'override=data to go on' $train $descriptor $more --output_dir=kept grown.xyz
+expect_no_line 'atomic_energies is not set' err
+succeeds $train $descriptor $more --override=data --output_dir=kept grown.xyz
+expect_line 'atomic energies Ti -100.0000 eV O -20.0000 eV' log
+cp -r auto same
+succeeds $train $descriptor $more --override=data --isolated_atoms=auto --output_dir=same grown.xyz
+$diff kept/last.safetensors same/last.safetensors || fail "the run's own --isolated_atoms changes it"
+cp -r auto refit
+refuses 'override=data,seed to go on' $train $descriptor $more --override=data --seed=7 --output_dir=refit grown.xyz
+succeeds $train $descriptor $more --override=data,atomic_energies --output_dir=refit grown.xyz
+expect_line 'atomic energies (fitted)' log
+refuses 'override=data,atomic_energies to go on' $train $descriptor $more --override=data \
+  --atomic_energies=Ti=-101,O=-21 --output_dir=refit grown.xyz
+succeeds $train $descriptor ${more/epochs=3 --resume/epochs=2} --isolated_atoms=ignore --output_dir=ignored atoms.xyz
+succeeds $train $descriptor $more --override=data --output_dir=ignored grown.xyz
+expect_line 'atomic energies (fitted)' log
+refuses '--isolated_atoms=learn has no effect' $train $descriptor $more --override=data --isolated_atoms=learn \
+  --output_dir=ignored grown.xyz
+
 [ ! -e h ] || fail "a run that could not start left something: $(ls -R h)"
 finish
