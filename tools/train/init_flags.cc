@@ -44,28 +44,6 @@ std::vector<std::string> FilesOf(const std::string& text) {
   return absl::StrSplit(text, ',', absl::SkipEmpty());
 }
 
-// Returns the files that --init_from names, with its globs expanded in the order of names.
-absl::StatusOr<std::vector<std::string>> InitialFiles() {
-  std::vector<std::string> files;
-  for (const std::string& text : FilesOf(FLAGS_init_from)) {
-    if (FileExists(text) || text.find_first_of("*?[") == std::string::npos) {
-      files.push_back(text);
-      continue;
-    }
-    glob_t found = {};
-    if (::glob(text.c_str(), 0, nullptr, &found) == 0) {
-      files.insert(files.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
-    }
-    const bool none = found.gl_pathc == 0;
-    ::globfree(&found);
-    if (none) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--init_from=", FLAGS_init_from, ": no file has a name that fits ", text));
-    }
-  }
-  return files;
-}
-
 absl::Status Refuse(absl::string_view what, absl::string_view remedy) {
   return absl::InvalidArgumentError(absl::StrCat("--init_from=", FLAGS_init_from, ": ", what, ": ", remedy));
 }
@@ -171,6 +149,27 @@ void WarnOfLargeConstants(const Potential& model, const Potential& start) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::vector<std::string>> InitialFiles() {
+  std::vector<std::string> files;
+  for (const std::string& text : FilesOf(FLAGS_init_from)) {
+    if (FileExists(text) || text.find_first_of("*?[") == std::string::npos) {
+      files.push_back(text);
+      continue;
+    }
+    glob_t found = {};
+    if (::glob(text.c_str(), 0, nullptr, &found) == 0) {
+      files.insert(files.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    }
+    const bool none = found.gl_pathc == 0;
+    ::globfree(&found);
+    if (none) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--init_from=", FLAGS_init_from, ": no file has a name that fits ", text));
+    }
+  }
+  return files;
+}
 
 absl::StatusOr<std::vector<InitialModel>> InitialModelsFromFlags(const TrainerOptions& options, size_t members,
                                                                  AtomisticTaskOptions* task) {

@@ -24,6 +24,10 @@ struct InitialModel {
   std::string name;  // its path, or those of aenet's networks separated by commas
 };
 
+// Returns the files that --init_from names, with its globs expanded in the order of names; none without the flag.
+// INVALID_ARGUMENT: a glob that no name fits.
+absl::StatusOr<std::vector<std::string>> InitialFiles();
+
 // Reads the models of --init_from, one for all members of a committee or one for each, and sets the layers of `task` to
 // theirs. Empty without the flag. INVALID_ARGUMENT: flags that request other layers, models of different layers or
 // descriptors, neither one model nor one for each of `members`, a run that is certain to be resumed, and the errors of

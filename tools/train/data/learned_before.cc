@@ -10,13 +10,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "lib/base/status_macros.h"
 #include "lib/file/file.h"
 #include "lib/potential/data/structure_list.h"
 #include "tools/common/run/given_flags.h"
+#include "tools/train/init_flags.h"
 
 DECLARE_string(init_from);
 
@@ -31,9 +31,8 @@ struct JudgingSet {
 };
 
 // Returns the folders of the models that --init_from names, each once.
-std::vector<std::string> DirectoriesOfModels() {
-  std::vector<std::string> paths = {FLAGS_init_from};
-  if (!FileExists(FLAGS_init_from)) paths = absl::StrSplit(FLAGS_init_from, ',', absl::SkipEmpty());
+absl::StatusOr<std::vector<std::string>> DirectoriesOfModels() {
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths, InitialFiles());
   std::vector<std::string> directories;
   for (const std::string& path : paths) {
     const size_t slash = path.rfind('/');
@@ -86,7 +85,8 @@ absl::StatusOr<std::string> FlagsThatKeepSets(const std::string& directory, absl
 
 absl::StatusOr<std::string> DescribeLearnedBefore(const AtomicData& data, const Split& split) {
   if (FLAGS_init_from.empty()) return std::string();
-  for (const std::string& directory : DirectoriesOfModels()) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> directories, DirectoriesOfModels());
+  for (const std::string& directory : directories) {
     const std::string path = absl::StrCat(directory, "train_frames.txt");
     ASSIGN_OR_RETURN(const StructureList trained, ReadHashedList(path));
     const std::set<std::string> learned(trained.hashes.begin(), trained.hashes.end());

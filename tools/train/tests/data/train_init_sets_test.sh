@@ -34,6 +34,10 @@ cmp <(hashes run/test_frames.txt) <(hashes next/test_frames.txt) || fail "anothe
 succeeds $train $init --test_frames=run/test_frames.txt --validation_fraction=0.3 both.extxyz
 expect_line "$learned [0-9]* of [0-9]* validation structures .*none: --validation_frames=run/validation_frames.txt" log
 
+# A glob names the model's folder, too.
+succeeds $train ${init/run\/best/r?n\/best} --test_fraction=0.3 --validation_fraction=0.3 both.extxyz
+expect_line 'warning: --init_from=r.n/best.safetensors learned' log
+
 # Files that hold what the model learned, where the sets of its run are not in the data; new ones are fine.
 succeeds $train $init --validation_data=more.extxyz first.extxyz
 expect_no_line "$learned" log
