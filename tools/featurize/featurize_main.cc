@@ -60,8 +60,8 @@ absl::Status RunFeaturize(const ToolRun& run) {
   } else if (!DescriptorFlagsGiven()) {
     return absl::InvalidArgumentError(
         "needs --species for structures, their elements, as in --species=Ti,O; for a knowledge graph whose first line "
-        "is not head TAB relation TAB tail, or comes from standard input, --train=FILE, and --separator and --columns "
-        "if the lines are cut otherwise");
+        "is not head TAB relation TAB tail, or comes from standard input, --train=FILE, and --separator, or --columns "
+        "with the titles of head, relation and tail, if the lines are cut otherwise");
   } else {
     ASSIGN_OR_RETURN(descriptor, DescriptorOptionsFromFlags());
   }

@@ -53,7 +53,7 @@ for header in 'source\tmetaedge\ttarget' 'h\tr\tt' 'node1\trelation\tnode2' '# h
   'Kopf\tist\tSchwanz'; do
   # shellcheck disable=SC2059
   printf "$header\n$rows" > header.tsv
-  bad 'header.tsv:1: .*names columns.*--header=yes' --train=header.tsv
+  bad 'header.tsv:1: .*names.* columns.*--header=yes' --train=header.tsv
   makes '3 entities, 1 relations .* train 2' --header=yes --train=header.tsv
   makes '5 entities, . relations .* train 3' --header=no --train=header.tsv
 done
@@ -97,10 +97,33 @@ bad 'primekg.csv:1: 5 fields' --train=primekg.csv
 makes 'head is x_id, relation relation, tail y_id' --columns=x_id,relation,y_id --train=primekg.csv
 expect_line '2 entities, 1 relations' log
 bad 'primekg.csv:1: no column "id".*x_id' --columns=id,relation,y_id --train=primekg.csv
+# A name with a comma outside quotes: the titles tell the separator.
+printf 'relation,x_id,x_name,y_id\nppi,1,a,2\n' > uneven.csv
+makes 'uneven.csv: 4 fields with commas between; head is x_id' --columns=x_id,relation,y_id --train=uneven.csv
+printf 'ppi,1,b, c,2\n' >> uneven.csv
+bad 'uneven.csv:3: 5 fields' --columns=x_id,relation,y_id --train=uneven.csv
+makes '4 fields with commas .*' --columns=x_id,relation,y_id --malformed=skip --train=uneven.csv
 printf 'a\tr\tb\t0.93\nb\tr\tc\t0.2\n' > weighted.tsv
 bad 'weighted.tsv:1: 4 fields in .*--columns=1,2,3' --train=weighted.tsv
 makes 'train 2' --columns=1,2,3 --train=weighted.tsv
 $diff rows.safetensors out.safetensors || fail "columns differ"
+# A column of labels, 1 or 0 for a false triple, is no weight (OpenBioLink); negatives without the column have weight 1.
+printf 'a\tr\tb\t1\nb\tr\tc\t1\n' > labeled.tsv
+printf 'c\tr\ta\t0\nc\tr\tb\t0\n' > zero.tsv
+bad 'zero.tsv: the weights of all 2 known-false triples are 0.*column 4.*--columns=1,2,3' --weight_column=4 \
+  --negatives=zero.tsv --train=labeled.tsv
+makes '2 triples are known to be false' --columns=1,2,3 --negatives=zero.tsv --train=labeled.tsv
+expect_no_line 'weights of' log
+cut -f 1-3 zero.tsv > unlabeled.tsv
+makes 'unlabeled.tsv: has no column 4 of --weight_column: its triples have weight 1' --weight_column=4 \
+  --negatives=unlabeled.tsv --train=labeled.tsv
+expect_line 'weights of known-false triples: 1 to 1, mean 1$' log
+printf 'c\tr\ta\t0.5\nc\tr\tb\t0\n' > some.tsv
+makes 'weights of known-false triples: 0 to 0.5, mean 0.25; 1 of weight 0 are not learned' --weight_column=4 \
+  --negatives=some.tsv --train=labeled.tsv
+printf 'a,letter\nb,"letter, second"\nc,letter\n' > letters.csv
+makes 'letters.csv: types, with commas between fields' --entity_types=letters.csv --train=rows.tsv
+expect_line '2 types of 3 entities' log
 printf 'a\tr\tb\t1\nb\tr\tc\t-1\n' > signed.tsv
 makes 'warning: signed.tsv:2: column 4 holds 1 and -1 alone' --columns=1,2,3 --train=signed.tsv
 makes 'edges.tsv: KGX edges as a table' "$kg/edges.tsv" "$kg/nodes.tsv"

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/progress.h"
 #include "lib/base/status_macros.h"
@@ -26,6 +27,21 @@ namespace rutile {
 namespace {
 
 constexpr int kFilesLookedAt = 8;
+
+// Refuses known-false triples of which none would be learned: their column is rather a label, 0 for what is false.
+absl::Status CheckSomeAreLearned(const BuildGraphOptions& options, const KnowledgeGraph& graph) {
+  const std::vector<double>& weights = graph.negative_weights;
+  if (weights.empty() || std::any_of(weights.begin(), weights.end(), [](double w) { return w > 0; })) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      absl::StrJoin(options.negatives, " + "), ": the weights of all ", weights.size(),
+      " known-false triples are 0, and training would learn none of them. If column ", options.table.weight_column,
+      " of --weight_column is a label, 0 for a false triple, it is no weight: give --columns=1,2,3, or the columns "
+      "that "
+      "hold head, relation and tail, instead of --weight_column, or --negatives without that column, whose weights are "
+      "then 1"));
+}
 
 }  // namespace
 
@@ -52,6 +68,7 @@ absl::Status FeaturizeTriples(const ToolRun& run) {
   options.on_progress = [&](int64_t lines) { progress.Add(lines); };
   const auto start = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(const BuiltGraph built, BuildGraph(options));
+  RETURN_IF_ERROR(CheckSomeAreLearned(options, built.graph));
   RETURN_IF_ERROR(RefuseUnusedTriplesFlags(built.report));
   const std::string edge_map_output = EdgeMapOutputFromFlags();
   if (!edge_map_output.empty() && (built.edge_map.size() == 0 || !built.edge_map.grows())) {

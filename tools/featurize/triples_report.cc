@@ -58,12 +58,14 @@ void PrintNegatives(const SplitReport& found) {
   if (found.triples > 0) PrintMessage(absl::StrCat(found.triples, " triples are known to be false"));
 }
 
-void PrintWeights(const KnowledgeGraph& graph) {
-  if (graph.train_weights.empty()) return;
-  const auto [least, most] = std::minmax_element(graph.train_weights.begin(), graph.train_weights.end());
-  const double sum = std::accumulate(graph.train_weights.begin(), graph.train_weights.end(), 0.0);
-  PrintMessage(absl::StrCat("weights of training triples: ", *least, " to ", *most, ", mean ",
-                            sum / static_cast<double>(graph.train_weights.size())));
+void PrintWeights(absl::string_view what, const std::vector<double>& weights) {
+  if (weights.empty()) return;
+  const auto [least, most] = std::minmax_element(weights.begin(), weights.end());
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  const auto num_zero = std::count(weights.begin(), weights.end(), 0.0);
+  PrintMessage(absl::StrCat("weights of ", what, ": ", *least, " to ", *most, ", mean ",
+                            sum / static_cast<double>(weights.size()),
+                            num_zero > 0 ? absl::StrCat("; ", num_zero, " of weight 0 are not learned") : ""));
 }
 
 void PrintSplit(const GraphSplitOptions& options, const GraphSplitResult& result) {
@@ -101,7 +103,8 @@ void PrintTriplesReport(const BuildGraphOptions& options, const BuiltGraph& buil
     PrintReversed(kSplitNames[i], options, built, split);
   }
   PrintNegatives(report.negatives);
-  PrintWeights(built.graph);
+  PrintWeights("training triples", built.graph.train_weights);
+  PrintWeights("known-false triples", built.graph.negative_weights);
   if (options.split.is_wanted()) PrintSplit(options.split, report.split);
   const absl::string_view left_out = options.unseen == Handling::kDrop ? " of triples that are left out" : "";
   if (report.unseen_relations > 0) {

@@ -144,6 +144,19 @@ absl::StatusOr<Data> ReadData(const std::vector<std::string>& inputs) {
   return data;
 }
 
+void PrintKnownFalse(const KnowledgeGraph& graph, double negative_weight) {
+  const auto num_zero = std::count(graph.negative_weights.begin(), graph.negative_weights.end(), 0.0);
+  const auto num_weighted = static_cast<int64_t>(graph.negatives.size()) - num_zero;
+  if (num_weighted == 0) {
+    PrintWarning(absl::StrCat(num_zero, " triples are known to be false, and all have weight 0: none is learned; if ",
+                              "0 was a label, run featurize --negatives without --weight_column"));
+    return;
+  }
+  PrintMessage(absl::StrCat(num_weighted, " triples are known to be false",
+                            num_zero > 0 ? absl::StrCat(" (", num_zero, " more have weight 0)") : "",
+                            negative_weight == 0 ? " and are not learned (--negative_weight=0)" : ""));
+}
+
 // learned: the training examples.
 void PrintFacts(const KgeTask& task, const KnowledgeGraph& graph, absl::Span<const int64_t> learned) {
   const KgeExamples& examples = task.examples();
@@ -169,10 +182,7 @@ void PrintFacts(const KgeTask& task, const KnowledgeGraph& graph, absl::Span<con
                              : absl::StrCat(", half of them by ", kNegativeKindNames.Name(options.negatives_by)))
           : ""));
   if (!graph.train_weights.empty()) PrintMessage("losses of triples are multiplied by their weights");
-  if (!graph.negatives.empty()) {
-    PrintMessage(absl::StrCat(graph.negatives.size(), " triples are known to be false",
-                              options.negative_weight == 0 ? " and are not learned (--negative_weight=0)" : ""));
-  }
+  if (!graph.negatives.empty()) PrintKnownFalse(graph, options.negative_weight);
   if (!graph.inverse_relations) {
     PrintMessage(
         "without inverse relations tails alone are learned and ranked; featurize --inverse_relations adds them");

@@ -53,9 +53,8 @@ class Builder {
       ASSIGN_OR_RETURN(result_.edge_map, EdgeMap::Read(options_.edge_map));
     }
     if (!options_.entity_to_id.empty()) RETURN_IF_ERROR(entities_.ReadFrom(options_.entity_to_id, &report().formats));
-    if (!options_.relation_to_id.empty()) {
-      RETURN_IF_ERROR(relations_.ReadFrom(options_.relation_to_id, &report().formats));
-    }
+    const std::string& relation_ids = options_.relation_to_id;
+    if (!relation_ids.empty()) RETURN_IF_ERROR(relations_.ReadFrom(relation_ids, &report().formats));
     RETURN_IF_ERROR(ReadSplit(0, options_.train, &graph().train));
     RETURN_IF_ERROR(ReadSplit(1, options_.valid, &graph().valid));
     RETURN_IF_ERROR(ReadSplit(2, options_.test, &graph().test));
@@ -74,10 +73,9 @@ class Builder {
     if (options_.sort_names) SortGraphNames(!entities_.fixed(), !relations_.fixed(), &graph());
     RETURN_IF_ERROR(Split());
     RETURN_IF_ERROR(HandleReversed());
-    report().negatives.triples = static_cast<int64_t>(graph().negatives.size());
-    report().splits[0].triples = static_cast<int64_t>(graph().train.size());
-    report().splits[1].triples = static_cast<int64_t>(graph().valid.size());
-    report().splits[2].triples = static_cast<int64_t>(graph().test.size());
+    for (int i = 0; i <= kNegatives; ++i) {
+      FoundIn(i).triples = static_cast<int64_t>((graph().*kTripleLists[i].triples).size());
+    }
     CountUnused();
     RETURN_IF_ERROR(CheckTripleWeights(graph()));
     return std::move(result_);
@@ -108,6 +106,7 @@ class Builder {
     weights_.clear();
     TripleReaderOptions reader_options;
     reader_options.table = options_.table;
+    reader_options.table.weight_is_optional = split == kNegatives;
     reader_options.edges.qualifiers = options_.qualifiers;
     reader_options.edges.negated_relations = options_.negated == Handling::kKeep;
     reader_options.edges.negated_as_false = split == kNegatives;
@@ -178,6 +177,10 @@ class Builder {
     if (!layout.empty()) note(layout);
     if (is_edges && layout.empty()) note("KGX edges");
     if (reader->format() == KgFormat::kNTriples) note("N-Triples");
+    if (IsWeighted() && !reader->has_weights()) {
+      note(absl::StrCat("has no column ", options_.table.weight_column,
+                        " of --weight_column: its triples have weight 1"));
+    }
     if (is_counted) note("a count and then ids of head, tail and relation (as OpenKE writes)");
     if (is_counted && !(entities_.fixed() && relations_.fixed())) {
       return absl::InvalidArgumentError(absl::StrCat(reader->path(),
@@ -331,10 +334,9 @@ class Builder {
       // The file may contain ids; the message gives the name.
       if (id >= 0) name = names->vocabulary().name(id);
       names->MarkUnseen(name);
-      if (what.empty()) {
-        what = absl::StrCat("the ", names->what(), " ", JsonQuote(name), " is in no training triple",
-                            IsWeighted() ? " of a weight above 0" : "");
-      }
+      if (!what.empty()) return;
+      what = absl::StrCat("the ", names->what(), " ", JsonQuote(name), " is in no training triple",
+                          IsWeighted() ? " of a weight above 0" : "");
     };
     check(&entities_, text.head, triple.head);
     check(&relations_, text.relation, triple.relation);
@@ -428,8 +430,7 @@ class Builder {
     std::vector<bool> entity(graph().entities.size(), false), relation(graph().relations.size(), false);
     for (const std::vector<Triple>* split : {&graph().train, &graph().valid, &graph().test}) {
       for (const Triple& triple : *split) {
-        entity[triple.head] = true;
-        entity[triple.tail] = true;
+        entity[triple.head] = entity[triple.tail] = true;
         relation[triple.relation] = true;
       }
     }
@@ -460,7 +461,7 @@ class Builder {
     }
     if (!options_.entity_types.empty()) {
       RETURN_IF_ERROR(ReadTypeFile(options_.entity_types, entities_.vocabulary(), options_.malformed, &types,
-                                   &report().malformed_types, &report().unknown_types));
+                                   &report().malformed_types, &report().unknown_types, &report().formats));
     }
     SetTypes(types);
     for (size_t i = 0; i < graph().entity_labels.size(); ++i) {

@@ -106,6 +106,24 @@ BuildGraphOptions WithNegatives(const std::string& negatives) {
   return options;
 }
 
+TEST(BuildGraphWeightsTest, NegativesWithoutTheColumnHaveWeightOne) {
+  for (const char* column : {"4", "w"}) {
+    BuildGraphOptions options = Weighted(column, "h\trel\tt\tw\na\tr\tb\t0.5\nb\tr\tc\t2\n");
+    options.table.header = TableOptions::Header::kYes;
+    options.negatives = {WriteText("plain.txt", "h\trel\tt\nb\tr\ta\n"),
+                         WriteText("weighted.txt", "h\trel\tt\tw\na\tr\tc\t3\n"),
+                         WriteText("false.nt", "<c> <r> <c> .\n")};
+    const auto built = BuildGraph(options);
+    ASSERT_TRUE(built.ok()) << built.status();
+    EXPECT_THAT(built->graph.train_weights, ElementsAre(0.5, 2));
+    EXPECT_THAT(built->graph.negative_weights, ElementsAre(1, 3, 1)) << column;
+    EXPECT_THAT(built->report.formats, ::testing::Contains(AllOf(HasSubstr("plain.txt"), HasSubstr("weight 1"))));
+  }
+  BuildGraphOptions options = Weighted("w", "h\trel\tt\tw\na\tr\tb\t0.5\nb\tr\tc\t2\n");
+  options.valid = {WriteText("valid.txt", "a\tr\tc\n")};
+  EXPECT_THAT(BuildError(options), ErrorNames({"valid.txt:1", "--weight_column"}));
+}
+
 TEST(BuildGraphWeightsTest, KnownFalseTriples) {
   for (const bool sorted : {false, true}) {
     BuildGraphOptions options = WithNegatives("a\tr\tb\nb\ts\tb\na\tr\tb\n");

@@ -73,6 +73,37 @@ bool AreAllQuoted(const std::vector<absl::string_view>& lines) {
   });
 }
 
+// Fields are in quotes where content says so, and in tables of CSV's kind.
+bool AreQuoted(const std::vector<absl::string_view>& lines, absl::string_view separator, TableOptions::Quotes quotes) {
+  if (quotes != TableOptions::Quotes::kAuto) return quotes == TableOptions::Quotes::kCsv;
+  return separator == kTab.text ? AreAllQuoted(lines) : separator != kSpace.text;
+}
+
+// Returns the separator by content; of those with which line 1 has all columns that the options name, if any has.
+std::string SeparatorOf(const std::vector<absl::string_view>& lines, const TableOptions& options) {
+  std::vector<std::string> separators = {FindSeparator(lines)};
+  std::vector<absl::string_view> names;
+  for (const std::string& column : options.columns) {
+    if (!IsCount(column)) names.push_back(column);
+  }
+  if (!options.weight_is_optional && !options.weight_column.empty() && !IsCount(options.weight_column)) {
+    names.push_back(options.weight_column);
+  }
+  if (names.empty() || lines.empty()) return separators[0];
+  separators.emplace_back(kTab.text);
+  for (const Separator& separator : kSeparators) separators.emplace_back(separator.text);
+  for (const std::string& separator : separators) {
+    FieldSplitter splitter(separator, AreQuoted(lines, separator, options.quotes));
+    splitter.Split(lines[0]);
+    const std::vector<absl::string_view>& fields = splitter.fields();
+    const auto is_there = [&](absl::string_view name) {
+      return std::find(fields.begin(), fields.end(), name) != fields.end();
+    };
+    if (std::all_of(names.begin(), names.end(), is_there)) return separator;
+  }
+  return separators[0];
+}
+
 std::string ShowColumns(const std::vector<std::string>& names) {
   const size_t n = std::min(names.size(), kShownColumns);
   return absl::StrCat(absl::StrJoin(names.begin(), names.begin() + n, ", "), n < names.size() ? ", ..." : "");
@@ -97,6 +128,14 @@ namespace {
 absl::Status FindWeightColumn(const std::vector<std::string>& first, const TableOptions& options, TableLayout* layout) {
   const int num_fields = static_cast<int>(first.size());
   int column = 0;
+  if (options.weight_is_optional && (layout->columns_given || num_fields == 3)) {
+    // Three fields hold a triple, and no weight.
+    const bool is_there =
+        !IsCount(options.weight_column)
+            ? FindColumn(first, options.weight_column) >= 0
+            : layout->columns_given && absl::SimpleAtoi(options.weight_column, &column) && column <= num_fields;
+    if (!is_there) return absl::OkStatus();
+  }
   if (!IsCount(options.weight_column)) {
     column = FindColumn(first, options.weight_column);
     if (column < 0) {
@@ -194,18 +233,15 @@ std::string TableLayout::Describe() const {
 absl::StatusOr<TableLayout> FindTableLayout(absl::string_view beginning, bool is_whole, const TableOptions& options) {
   const std::vector<absl::string_view> lines = SampleLines(beginning, is_whole);
   TableLayout layout;
-  layout.separator = options.separator.empty() ? FindSeparator(lines) : options.separator;
-  if (options.quotes == TableOptions::Quotes::kAuto) {
-    layout.quoted = layout.separator == kTab.text ? AreAllQuoted(lines) : layout.separator != kSpace.text;
-  } else {
-    layout.quoted = options.quotes == TableOptions::Quotes::kCsv;
-  }
+  layout.separator = options.separator.empty() ? SeparatorOf(lines, options) : options.separator;
+  layout.quoted = AreQuoted(lines, layout.separator, options.quotes);
   if (lines.empty()) return layout;
   FieldSplitter splitter(layout.separator, layout.quoted);
   splitter.Split(lines[0]);  // a quote that does not end is reported as the line is read
   const std::vector<std::string> first(splitter.fields().begin(), splitter.fields().end());
   const bool columns_are_named = !options.columns.empty() && !IsCount(options.columns[0]);
-  const bool weight_is_named = !options.weight_column.empty() && !IsCount(options.weight_column);
+  const bool weight_is_named = !options.weight_column.empty() && !IsCount(options.weight_column) &&
+                               !(options.weight_is_optional && FindColumn(first, options.weight_column) < 0);
   layout.has_header = options.header == TableOptions::Header::kYes || columns_are_named || weight_is_named;
   if (options.columns.empty() && options.header != TableOptions::Header::kNo && first.size() > 3) {
     const int subject = FindKgxColumn(first, "subject"), predicate = FindKgxColumn(first, "predicate"),

@@ -20,9 +20,10 @@ struct TableOptions {
 
   std::string separator;             // between fields; "" is open, " " is any run of blanks
   std::vector<std::string> columns;  // of head, relation, tail: numbers from 1, or names in the header; {} is open
-  std::string weight_column;      // of the triple's weight: a number from 1, or a name in the header; "": there is none
-  Header header = Header::kAuto;  // whether line 1 names the columns
-  Quotes quotes = Quotes::kAuto;  // whether quotation marks around a field are part of it (kNone)
+  std::string weight_column;  // of the triple's weight: a number from 1, or a name in the header; "": there is none
+  bool weight_is_optional = false;  // a table of triples without that column has weights of 1
+  Header header = Header::kAuto;    // whether line 1 names the columns
+  Quotes quotes = Quotes::kAuto;    // whether quotation marks around a field are part of it (kNone)
 
   bool is_default() const {
     return separator.empty() && columns.empty() && weight_column.empty() && header == Header::kAuto &&
@@ -52,9 +53,9 @@ struct TableLayout {
 
 // Decides the layout of a file. With a weight in one of four columns, the three others are head, relation and tail.
 // beginning: the first bytes of the file; is_whole: false if the last line may be cut off. Line 1 decides, except that
-// a separator other than the tab must give all lines of the beginning the same number of fields, and quotes around
-// fields with tabs between count as quotes if all fields have them. INVALID_ARGUMENT without a path, but with the line:
-// the header has no such column, or line 1 has too few.
+// a separator other than the tab must give all lines of the beginning the same number of fields, unless it alone gives
+// line 1 the names of the options, and quotes around fields with tabs between count as quotes if all fields have them.
+// INVALID_ARGUMENT without a path, but with the line: the header has no such column, or line 1 has too few.
 absl::StatusOr<TableLayout> FindTableLayout(absl::string_view beginning, bool is_whole, const TableOptions& options);
 
 // Cuts lines into fields.

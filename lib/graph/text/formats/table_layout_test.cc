@@ -102,6 +102,47 @@ TEST(TableLayoutTest, ColumnsByNumberNameOrKgx) {
   EXPECT_FALSE(Find("id\tsubject\tpredicate\tobject\n", options).is_kgx);
 }
 
+// PrimeKG's kg.csv: a name with a comma outside quotes keeps commas from being found by their number.
+TEST(TableLayoutTest, NamesOfColumnsFindTheSeparator) {
+  const std::string uneven = "relation,x_id,x_name,y_id,weight\np,1,a,2,0.5\np,1,b, c,2,0.5\n";
+  EXPECT_EQ(Find(uneven).separator, "\t");
+  TableOptions options;
+  options.columns = {"x_id", "relation", "y_id"};
+  TableLayout layout = Find(uneven, options);
+  EXPECT_EQ(layout.separator, ",");
+  EXPECT_THAT(layout.columns, ElementsAre(1, 0, 3));
+  EXPECT_TRUE(layout.quoted && layout.has_header);
+  options.columns = {"1", "2", "3"};
+  options.weight_column = "weight";
+  EXPECT_EQ(Find(uneven, options).weight_column, 4);
+  // The tab of a name in quotes does not hide the commas.
+  options = {};
+  options.columns = {"x_id", "relation", "y_id"};
+  EXPECT_EQ(Find("x_id;relation;y_id;\"a\tb\"\n1;p;2;3\n", options).separator, ";");
+  options.separator = "\t";
+  EXPECT_THAT(FindTableLayout(uneven, true, options), ErrorNames({"\"x_id\"", "--separator"}));
+}
+
+TEST(TableLayoutTest, WeightsThatMayBeMissing) {
+  TableOptions options;
+  options.weight_is_optional = true;
+  for (const char* column : {"4", "1", "w"}) {
+    options.weight_column = column;
+    const TableLayout layout = Find("a\tr\tb\n", options);
+    EXPECT_EQ(layout.weight_column, -1) << column;
+    EXPECT_FALSE(layout.has_header || layout.columns_given);
+  }
+  EXPECT_EQ(Find("h\tr\tt\tw\na\tr\tb\t2\n", options).weight_column, 3);
+  EXPECT_THAT(FindTableLayout("h\tr\tw\na\tr\t2\n", true, options), ErrorNames({"3 fields", "--columns"}));
+  options.weight_column = "4";
+  EXPECT_EQ(Find("a\tr\tb\t2\n", options).weight_column, 3);
+  // Another number of fields is rather another separator.
+  EXPECT_THAT(FindTableLayout("a::r::b\n", true, options), ErrorNames({"1 fields", "--weight_column"}));
+  options.columns = {"1", "2", "3"};
+  EXPECT_EQ(Find("a\tr\tb\n", options).weight_column, -1);
+  EXPECT_EQ(Find("a\tr\tb\t2\tx\n", options).weight_column, 3);
+}
+
 TEST(TableLayoutTest, ErrorsNameTheColumn) {
   TableOptions options;
   options.columns = {"1", "2", "4"};

@@ -43,7 +43,7 @@ bool IsHeader(const TextTriple& triple) {
     return std::find(names.begin(), names.end(), lower) != names.end();
   };
   return is_one(triple.head, {"head", "subject", "source", "head_id"}) &&
-         is_one(triple.relation, {"relation", "rel", "predicate", "edge", "label", "relation_id"}) &&
+         is_one(triple.relation, {"relation", "rel", "predicate", "edge", "label", "relation_id", "metaedge"}) &&
          is_one(triple.tail, {"tail", "object", "target", "tail_id"});
 }
 
@@ -116,6 +116,7 @@ absl::StatusOr<TripleReader> TripleReader::Start(LineReader lines, EdgeMap* edge
 absl::Status TripleReader::CheckWeights() const {
   const std::string& column = options_.table.weight_column;
   if (column.empty() || is_table_) return absl::OkStatus();
+  if (options_.table.weight_is_optional && !has_weights()) return absl::OkStatus();
   const auto error = [&](absl::string_view what) {
     return absl::InvalidArgumentError(absl::StrCat(path(), ": --weight_column=", column, ": ", what));
   };

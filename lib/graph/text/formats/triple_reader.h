@@ -87,6 +87,11 @@ class TripleReader {
   // True if options.table applies to the file.
   bool is_table() const { return is_table_; }
   const TableLayout& layout() const { return layout_; }
+  // False if all weights are 1, since the file has none that table.weight_column could name.
+  bool has_weights() const {
+    return !options_.table.weight_column.empty() &&
+           (is_table_ ? layout_.weight_column >= 0 : format_ == KgFormat::kKgxEdges);
+  }
   const std::string& path() const { return lines_.path(); }
   // Fields of edges that qualify statements, but tell no relations apart: where first, by name.
   const std::map<std::string, Finding>& unused_qualifiers() const { return unused_qualifiers_; }

@@ -61,6 +61,7 @@ TEST(TripleReaderTest, MalformedNames) {
       ElementsAre(
           HasSubstr("t:1: names of columns, \"Head\\tRelation\\tTail\", expected triples from the first line on"),
           "a|r|b", "head|relation|tail"));
+  EXPECT_THAT(ReadAll("source\tmetaedge\ttarget\n"), ElementsAre(HasSubstr("t:1: names of columns")));  // Hetionet
   // Long lines are cut in messages, between characters.
   EXPECT_THAT(ReadAll("a\tr\tb\n" + std::string(59, 'x') + "éé\n"),
               ElementsAre("a|r|b", HasSubstr(absl::StrCat("1 fields in \"", std::string(59, 'x'), "\"..., expected"))));

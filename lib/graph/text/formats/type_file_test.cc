@@ -1,5 +1,6 @@
 #include "lib/graph/text/formats/type_file.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,10 +25,12 @@ Vocabulary ThreeEntities() {
 }
 
 absl::Status Read(const std::string& text, Handling on_malformed, EntityTypesBuilder* types, Finding* malformed,
-                  Finding* unknown) {
+                  Finding* unknown, std::vector<std::string>* formats = nullptr) {
+  std::vector<std::string> ignored;
   const std::string path = ::testing::TempDir() + "/types.tsv";
   EXPECT_TRUE(WriteFileAtomically(path, text).ok());
-  return ReadTypeFile(path, ThreeEntities(), on_malformed, types, malformed, unknown);
+  return ReadTypeFile(path, ThreeEntities(), on_malformed, types, malformed, unknown,
+                      formats == nullptr ? &ignored : formats);
 }
 
 TEST(TypeFileTest, SeveralTypesInALineOrInSeveralLines) {
@@ -44,6 +47,28 @@ TEST(TypeFileTest, SeveralTypesInALineOrInSeveralLines) {
   EXPECT_EQ(unknown.count, 1);
   EXPECT_THAT(unknown.first, HasSubstr("types.tsv:4: \"other\""));
   EXPECT_EQ(malformed.count, 0);
+}
+
+TEST(TypeFileTest, OtherSeparatorsInFilesWithoutTabs) {
+  for (const char separator : {',', ';', '|'}) {
+    std::string text = "aspirin~Drug~\"Small ~ molecule\"\r\n\n\"PTGS2\"~Gene\n";
+    std::replace(text.begin(), text.end(), '~', separator);
+    EntityTypesBuilder builder;
+    Finding malformed, unknown;
+    std::vector<std::string> formats;
+    ASSERT_TRUE(Read(text, Handling::kRefuse, &builder, &malformed, &unknown, &formats).ok());
+    EXPECT_THAT(builder.Build(3).names, ElementsAre("Drug", "Gene", std::string("Small ") + separator + " molecule"));
+    EXPECT_EQ(formats.size(), 1);
+  }
+  // With tabs, commas are part of names; a line without a comma among others with one is no CSV.
+  EntityTypesBuilder builder;
+  Finding malformed, unknown;
+  std::vector<std::string> formats;
+  ASSERT_TRUE(Read("aspirin\tDrug, old\n", Handling::kRefuse, &builder, &malformed, &unknown, &formats).ok());
+  EXPECT_THAT(builder.Build(3).names, ElementsAre("Drug, old"));
+  EXPECT_THAT(formats, IsEmpty());
+  EXPECT_THAT(Read("aspirin,Drug\nPTGS2\n", Handling::kRefuse, &builder, &malformed, &unknown),
+              ErrorNames(absl::StatusCode::kInvalidArgument, {"types.tsv:1", "aspirin,Drug", "CSV"}));
 }
 
 TEST(TypeFileTest, MalformedLines) {
@@ -68,12 +93,13 @@ TEST(TypeFileTest, MalformedLines) {
 TEST(TypeFileTest, AFileOfOtherNamesIsRefused) {
   EntityTypesBuilder builder;
   Finding malformed, unknown;
+  std::vector<std::string> formats;
   EXPECT_THAT(
       Read("Aspirin\tDrug\nPain\tSymptom\n", Handling::kDrop, &builder, &malformed, &unknown),
       ErrorNames(absl::StatusCode::kInvalidArgument, {"types.tsv", "no entity", "2", "types.tsv:1: \"Aspirin\""}));
   EXPECT_THAT(Read("", Handling::kDrop, &builder, &malformed, &unknown),
               ErrorNames(absl::StatusCode::kInvalidArgument, {"types.tsv", "no entity"}));
-  EXPECT_EQ(ReadTypeFile("none", ThreeEntities(), Handling::kDrop, &builder, &malformed, &unknown).code(),
+  EXPECT_EQ(ReadTypeFile("none", ThreeEntities(), Handling::kDrop, &builder, &malformed, &unknown, &formats).code(),
             absl::StatusCode::kNotFound);
 }
 
