@@ -207,9 +207,10 @@ absl::Status CalibrateModel(const ToolRun& run, const TrainedKge& model, const K
   std::cout << table;
   PrintMessage(absl::StrFormat(
       "wrote %s: probabilities by %s at a base rate of %g among %s; %d of %d relations and sides have a curve of their "
-      "own, the others one together. The rows of valid are of the triples that were fitted",
+      "own, the others one together%s. The rows of valid are of the triples that were fitted",
       output, kCalibrationMethodNames.Name(method), FLAGS_base_rate, AmongText(candidates), own,
-      2 * graph.num_relations()));
+      2 * graph.num_relations(),
+      graph.valid_weights.empty() ? "" : " (triples with weights count by their effective number)"));
   return absl::OkStatus();
 }
 
