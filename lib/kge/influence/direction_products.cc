@@ -41,6 +41,7 @@ void DirectionProducts<T>::AddEntities(const GradientFactors<T>& factors, absl::
     T* const table = direction + at_.entity;
     for (int64_t e = 0; e < factors.size; ++e) {
       AddRow(weights[e], factors.d_head + e * d, d, table + factors.head[e] * d);
+      if (factors.d_tail != nullptr) AddRow(weights[e], factors.d_tail + e * d, d, table + factors.tail[e] * d);
       if (factors.error == nullptr) continue;
       AddRow(weights[e] * factors.error[e], factors.v + factors.key[e] * d, d, table + factors.tail[e] * d);
     }
@@ -123,6 +124,7 @@ void DirectionProducts<T>::MultiplyEntities(const GradientFactors<T>& factors, c
     if (of_rows != nullptr) {
       T sum = RowDot(factors.d_head + e * d, table + factors.head[e] * d, d);
       sum += of_scores != nullptr ? RowDot(of_scores + e * d, v, d) : factors.error[e] * RowDot(v, table + tail * d, d);
+      if (factors.d_tail != nullptr) sum += RowDot(factors.d_tail + e * d, table + tail * d, d);
       of_rows[e * step] += sum;
     }
     if (of_bias != nullptr) {
@@ -179,9 +181,23 @@ double DirectionProducts<T>::EntitySquare(const GradientFactors<T>& factors, int
          static_cast<double>(RowDot(head, head, d));
 }
 
+// Computes what d_tail adds to the square: its own, and twice its product with the rest of the tail's row.
+template <typename T>
+double DirectionProducts<T>::TailSquare(const GradientFactors<T>& factors, const T* metric, int64_t e) const {
+  const int64_t d = shape_.dim(), tail = factors.tail[e];
+  const T *const own = factors.d_tail + e * d, *const of_tail = At(metric, at_.entity + tail * d);
+  const double error = static_cast<double>(factors.errors != nullptr ? factors.errors[e * shape_.num_entities + tail]
+                                                                     : factors.error[e]);
+  double square =
+      WeightedDot(of_tail, own, own, d) + 2 * error * WeightedDot(of_tail, own, factors.v + factors.key[e] * d, d);
+  if (factors.head[e] == tail) square += 2 * WeightedDot(of_tail, own, factors.d_head + e * d, d);
+  return square;
+}
+
 template <typename T>
 void DirectionProducts<T>::EntitySquares(const GradientFactors<T>& factors, const T* metric, double* of_rows) {
   const int64_t d = shape_.dim(), n = shape_.num_entities;
+  for (int64_t e = 0; factors.d_tail != nullptr && e < factors.size; ++e) of_rows[e] += TailSquare(factors, metric, e);
   if (metric == nullptr) {
     for (int64_t e = 0; e < factors.size; ++e) of_rows[e] += EntitySquare(factors, e);
     return;

@@ -39,6 +39,7 @@ class DirectionProducts {
   void AddEntities(const GradientFactors<T>& factors, absl::Span<const double> weights, T* direction);
   void MultiplyEntities(const GradientFactors<T>& factors, const T* direction, int64_t step, T* of_rows, T* of_bias);
   double EntitySquare(const GradientFactors<T>& factors, int64_t example) const;
+  double TailSquare(const GradientFactors<T>& factors, const T* metric, int64_t example) const;
   void EntitySquares(const GradientFactors<T>& factors, const T* metric, double* of_rows);
   double BiasSquare(const GradientFactors<T>& factors, const T* metric, int64_t example) const;
   // Returns maps [K, F] times the transpose of a matrix of fc's shape, [K, d].

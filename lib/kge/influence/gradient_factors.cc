@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/base/logging.h"
+#include "lib/kge/influence/penalty_factors.h"
 #include "lib/kge/layers/kge_batch.h"
 #include "lib/kge/layers/product_query.h"
 #include "lib/kge/layers/tucker_layers.h"
@@ -326,6 +327,7 @@ void GradientFactorizer<T>::Factorize(const KgeFactorInput& input, const KgePart
   FindKeys(input, factors);
   FillHidden(maps, factors);
   FillSlopes(FillErrors(input, target, factors), plan, factors);
+  if (target.penalized) AddPenaltyFactors(shape_, parameters_, input, loss_scale_, factors);
 }
 
 template <typename T>
@@ -338,7 +340,7 @@ void GradientFactorizer<T>::FillQueries(const KgeFactorInput& input, GradientFac
 template <typename T>
 void GradientFactorizer<T>::Clear(GradientFactors<T>* factors) {
   factors->maps = factors->d_fc = factors->small = factors->d_head = factors->d_relation = nullptr;
-  factors->error = factors->errors = nullptr;
+  factors->error = factors->errors = factors->d_tail = nullptr;
   factors->short_maps = factors->short_errors = factors->map_squares = factors->map_products = nullptr;
 }
 

@@ -24,6 +24,7 @@ struct KgeTarget {
   KgeQuantity quantity = KgeQuantity::kLoss;
   int32_t rival = -1;      // of kDifference
   bool by_triple = false;  // of the loss: KgeInfluenceOptions::by_triple
+  bool penalized = false;  // of the loss: KgeInfluenceOptions::penalized
 };
 
 // The examples whose gradients are factorized.
@@ -56,6 +57,7 @@ struct GradientFactors {
   const T* d_fc = nullptr;          // [B, d]
   const T* small = nullptr;         // [B, Q]
   const T *d_head = nullptr, *d_relation = nullptr;  // [B, d], [B, D]
+  const T* d_tail = nullptr;                         // [B, d] what a regularizer adds to the tail's row; null without
   const T* error = nullptr;                          // [B] d l / d score of the tail; or, for losses over entities,
   const T* errors = nullptr;                         // [B, N] d l / d scores of all entities
   // Projected maps and errors, which replace those above in products of pairs; null without projection.
@@ -63,6 +65,7 @@ struct GradientFactors {
   int64_t short_map_width = 0, short_error_width = 0;
 
   Tensor map_memory, v_memory, d_v_memory, d_fc_memory, small_memory, d_head_memory, d_relation_memory, error_memory;
+  Tensor d_tail_memory;
   Tensor short_map_memory, short_error_memory, map_square_memory, map_product_memory;
 };
 

@@ -12,7 +12,9 @@
 #include "lib/base/random.h"
 #include "lib/base/status_macros.h"
 #include "lib/kge/influence/kge_part_plan.h"
+#include "lib/kge/influence/penalty_factors.h"
 #include "lib/kge/layers/workspace.h"
+#include "lib/kge/training/scores/embedding_penalty.h"
 #include "lib/matrix/cholesky.h"
 #include "lib/matrix/factor_rounding.h"
 #include "lib/matrix/matrix_products.h"
@@ -329,6 +331,33 @@ absl::Status KgeCurvature::AddQueries(const T* parameters, const KgeInfluenceOpt
   return absl::OkStatus();
 }
 
+// Adds the curvature of the regularizer: of each row as often as examples have it.
+template <typename T>
+void KgeCurvature::AddPenalties(const T* parameters, absl::Span<const Triple> examples) {
+  std::vector<int64_t> heads(entity_.count, 0), tails(entity_.count, 0), relations(relation_.count, 0);
+  for (const Triple& triple : examples) {
+    ++heads[triple.head];
+    ++tails[triple.tail];
+    ++relations[triple.relation];
+  }
+  const KgeOptions& options = shape_.options;
+  const int64_t d = shape_.dim(), part = d / PenalizedRowsOfEntity(options), offset = d - part;
+  std::vector<double> x;
+  const auto add = [&](int64_t count, int64_t n, const T* row, int64_t stride, double* matrix) {
+    if (count == 0) return;
+    Widen(row, n, &x);
+    AddPenaltyCurvature(options, static_cast<double>(count) * options.regularization, x, stride, matrix);
+  };
+  for (int64_t e = 0; e < entity_.count; ++e) {
+    const T* const row = parameters + at_.entity + e * d;
+    add(heads[e], part, row, d, entity_.At(e));
+    add(tails[e], part, row + offset, d, entity_.At(e) + offset * (d + 1));
+  }
+  for (int64_t r = 0; r < relation_.count; ++r) {
+    add(relations[r], relation_.dim, parameters + at_.relation + r * relation_.dim, relation_.dim, relation_.At(r));
+  }
+}
+
 absl::Status KgeCurvature::Damp(const KgeCurvatureOptions& options, ThreadPool* pool) {
   const int64_t d = shape_.dim();
   for (int64_t e = 0; rest_sum_ > 0 && e < shape_.num_entities; ++e) {
@@ -399,6 +428,7 @@ absl::StatusOr<std::unique_ptr<KgeCurvature>> KgeCurvature::Make(const KgeShape&
   std::unique_ptr<KgeCurvature> result(new KgeCurvature(shape, own));
   RETURN_IF_ERROR(result->Allocate(own.memory_limit));
   RETURN_IF_ERROR(result->AddQueries(parameters, options, pool));
+  if (options.penalized) result->AddPenalties(parameters, own.examples);
   RETURN_IF_ERROR(result->Damp(own, pool));
   return result;
 }

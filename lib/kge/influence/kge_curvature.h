@@ -12,6 +12,8 @@
 //   fc.weight as a Kronecker product: the matrix of d s / d (fc's result) times that of the maps, weighted by the trace
 //   of the first (J. Martens, R. Grosse, ICML 2015), damped as there, with the mean damping of the tensor.
 //
+// With options.penalized, blocks of rows have what the regularizer adds, too (penalty_factors.h).
+//
 // Blocks of rows are exact. The rest is 0: a triple is then learned by each of its rows as if the others stood still,
 // as in P. Pezeshkpour, Y. Tian, S. Singh, NAACL 2019, for rows of tails. K = (H + D)^-1 / n with the damping D.
 
@@ -25,6 +27,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "lib/graph/triple.h"
 #include "lib/kge/influence/gradient_factors.h"
 #include "lib/kge/influence/kge_influence_options.h"
 #include "lib/kge/model/kge_shape.h"
@@ -65,6 +69,8 @@ class KgeCurvature {
   void AddTails(const std::vector<Query>& queries, double least_weight, ThreadPool* pool);
   template <typename T>
   void AddSlopes(const std::vector<Query>& queries, const GradientFactors<T>& factors, ThreadPool* pool);
+  template <typename T>
+  void AddPenalties(const T* parameters, absl::Span<const Triple> examples);
   absl::Status Damp(const KgeCurvatureOptions& options, ThreadPool* pool);
 
   const KgeShape shape_;

@@ -52,6 +52,12 @@ absl::Status CheckKgeInfluenceOptions(const KgeInfluenceOptions& options, DType 
         absl::StrCat("by_triple = true has no effect: with loss ", kKgeInfluenceLossNames.Name(options.loss),
                      " each triple has a gradient of its own anyway; it is of the losses 1-N and KvsAll"));
   }
+  if (options.penalized && (NeedsKnownTails(options.loss) || !IsOverEntities(options.loss))) {
+    return absl::InvalidArgumentError(absl::StrCat("penalized = true with loss ",
+                                                   kKgeInfluenceLossNames.Name(options.loss),
+                                                   ": it is of 1-of-N and 1vsAll, where training adds a penalty to the "
+                                                   "loss of each triple"));
+  }
   if ((options.quantity == KgeQuantity::kDifference) != (options.rival >= 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat("the quantity of a test triple is its ", kKgeQuantityNames.Name(options.quantity),
@@ -60,7 +66,8 @@ absl::Status CheckKgeInfluenceOptions(const KgeInfluenceOptions& options, DType 
   if (!options.curvature.has_value()) return absl::OkStatus();
   if (options.bf16 || options.projection.kind != ProjectionKind::kNone) {
     return absl::InvalidArgumentError(
-        "with the curvature of the loss gradients have no factors that could be rounded or projected: choose one");
+        "with the curvature of the loss gradients have no factors that could be rounded or "
+        "projected: choose one");
   }
   return absl::OkStatus();
 }

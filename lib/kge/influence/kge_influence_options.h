@@ -54,6 +54,10 @@ struct KgeInfluenceOptions {
   // its tail among the true ones; of the only true tail it is all of the key's. Else all triples of a key have its
   // gradient.
   bool by_triple = false;
+  // The gradient of a training triple has what the run's regularizer adds to its loss (penalty_factors.h), and so has
+  // the curvature; that of a test has not, since only the loss of training does. For kOneOfN and kCrossEntropy, and the
+  // regularizers of HasRowPenalty.
+  bool penalized = false;
   // For kOneToN and kKvsAll: the tail of a test triple is true in addition to the known ones.
   bool label_test_tails = false;
   // Rounds factors to bfloat16 in products of pairs (of fc's factors, of hidden vectors, of errors over entities), in
@@ -79,6 +83,11 @@ inline bool IsOverEntities(KgeInfluenceLoss loss) { return loss != KgeInfluenceL
 // True if labels depend on the known tails of the key.
 inline bool NeedsKnownTails(KgeInfluenceLoss loss) {
   return loss == KgeInfluenceLoss::kOneToN || loss == KgeInfluenceLoss::kKvsAll;
+}
+
+// True for a regularizer of single rows: n3, l3 and f2.
+inline bool HasRowPenalty(const KgeOptions& options) {
+  return options.regularizer != KgeRegularizer::kNone && options.regularizer != KgeRegularizer::kDura;
 }
 
 // True if the gradient of a test triple by this quantity has errors at many entities.

@@ -77,6 +77,9 @@ void ReferenceKgeGradient(const KgeShape& shape, const Tensor& parameters, const
     KgeShape trained = shape;
     trained.options.loss = TrainingLoss(loss);
     result = ReferenceLosses(trained, ReferenceScores(shape, leaf, batch, v), batch).sum();
+    batch.training = example.penalized;
+    if (const at::Tensor added = ReferencePenalties(trained, leaf, batch); added.defined())
+      result = result + added.sum();
   }
   const at::Tensor computed = torch::autograd::grad({result}, {leaf})[0].to(at::kCPU, at::kDouble).contiguous();
   std::copy_n(computed.data_ptr<double>(), gradient.size(), gradient.begin());

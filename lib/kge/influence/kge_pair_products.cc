@@ -249,17 +249,26 @@ void KgePairProducts<T>::MultiplyEntities(const GradientFactors<T>& factors, T* 
   const T* const of_hidden = Gram(factors.v, tests_v_.data(), factors.keys, d, &of_hidden_);
   const T* const of_heads = Gram(factors.d_head, tests_v_.data(), size, d, &of_heads_);
   const T* const of_held_heads = Gram(factors.v, tests_->d_head, factors.keys, d, &of_held_heads_);
+  const T* const of_tails =
+      factors.d_tail == nullptr ? nullptr : Gram(factors.d_tail, tests_v_.data(), size, d, &of_tails_);
   T* const out = products + plan_.entity * size * num_tests;
   ForPieces(pool_, size, kPiece, [&](int64_t begin, int64_t end, int) {
     for (int64_t e = begin; e < end; ++e) {
       const int64_t of_pair = e * num_tests, of_key = factors.key[e] * num_tests;
-      const int32_t head = factors.head[e];
+      const int32_t head = factors.head[e], tail = factors.tail[e];
+      const auto error_of_test = [&](int64_t j, int32_t entity) {
+        if (tests_->errors != nullptr) return tests_->errors[j * n + entity];
+        return tests_->tail[j] == entity ? tests_->error[j] : T(0);
+      };
       for (int64_t j = 0; j < num_tests; ++j) {
-        const T held_error = tests_->errors != nullptr ? tests_->errors[j * n + head]
-                             : tests_->tail[j] == head ? tests_->error[j]
-                                                       : T(0);
-        out[of_pair + j] += of_errors[of_pair + j] * of_hidden[of_key + j] + held_error * of_heads[of_pair + j] +
+        out[of_pair + j] += of_errors[of_pair + j] * of_hidden[of_key + j] +
+                            error_of_test(j, head) * of_heads[of_pair + j] +
                             factors.errors[e * n + tests_->head[j]] * of_held_heads[of_key + j];
+        if (of_tails != nullptr) out[of_pair + j] += error_of_test(j, tail) * of_tails[of_pair + j];
+      }
+      if (of_tails != nullptr) {
+        ForMatches(by_head_, tail,
+                   [&](int32_t j) { out[of_pair + j] += RowDot(factors.d_tail + e * d, tests_->d_head + j * d, d); });
       }
       ForMatches(by_head_, head,
                  [&](int32_t j) { out[of_pair + j] += RowDot(factors.d_head + e * d, tests_->d_head + j * d, d); });
@@ -279,6 +288,7 @@ void KgePairProducts<T>::Multiply(const GradientFactors<T>& factors, T* products
   if (factors.errors != nullptr) {
     MultiplyEntities(factors, products);
   } else {
+    CHECK(factors.d_tail == nullptr) << "penalties are of losses over entities";
     MatchEntities(factors, products);
   }
 }

@@ -69,7 +69,7 @@ class KgePairProducts {
   std::vector<MatrixView<T>> tests_small_;  // one for each of the plan's ranges of columns; or, with AMX,
   std::vector<AmxSplitProducts> amx_small_;
   std::vector<AlignedBuffer<uint32_t>> amx_memory_;  // one for each thread
-  Tensor packed_products_, of_fc_, of_maps_, of_errors_, of_hidden_, of_heads_, of_held_heads_;
+  Tensor packed_products_, of_fc_, of_maps_, of_errors_, of_hidden_, of_heads_, of_held_heads_, of_tails_;
 };
 
 extern template class KgePairProducts<float>;

@@ -52,7 +52,7 @@ class KgeProducts final : public GradientProducts {
         pool_(pool),
         reference_(reference),
         of_tests_{options.quantity, options.rival, false},
-        of_train_{KgeQuantity::kLoss, -1, options.by_triple},
+        of_train_{KgeQuantity::kLoss, -1, options.by_triple, options.penalized},
         factorizer_(shape, point.parameters.values<T>().data(), options, loss_scale_, pool) {
     ProductPart all;
     all.name = "all";
@@ -184,7 +184,7 @@ class KgeProducts final : public GradientProducts {
     CHECK(train >= 0 && train < num_train()) << train;
     KgeFactorInput input;
     AddTraining(train, &input);
-    RETURN_IF_ERROR(Reference(input, KgeQuantity::kLoss, gradient));
+    RETURN_IF_ERROR(Reference(input, KgeQuantity::kLoss, gradient, options_.penalized));
     const auto tail = std::find(input.positive.begin(), input.positive.end(), input.triples[0].tail);
     if (!options_.by_triple || input.positive.size() < 2 || tail == input.positive.end()) return absl::OkStatus();
     input.positive.erase(tail);
@@ -333,7 +333,7 @@ class KgeProducts final : public GradientProducts {
     for (size_t i = 0; i < result.size(); ++i) direction[i] = static_cast<T>(result[i]);
   }
 
-  // Computes squares_ of a chunk's gradients, each multiplied by the inverse of the curvature.
+  // Computes squares_ of a chunk's gradients without weights, each multiplied by the inverse of the curvature.
   void CurvatureSquares(const KgeFactorInput& input) {
     const int64_t n = parameters_.num_elements(), size = static_cast<int64_t>(input.triples.size());
     // A loss over entities has a gradient in each of their rows; others hardly share one.
@@ -430,11 +430,13 @@ class KgeProducts final : public GradientProducts {
     }
   }
 
-  absl::Status Reference(const KgeFactorInput& input, KgeQuantity quantity, absl::Span<double> gradient) const {
+  absl::Status Reference(const KgeFactorInput& input, KgeQuantity quantity, absl::Span<double> gradient,
+                         bool penalized = false) const {
     if (reference_ == nullptr) return absl::UnimplementedError("products that were made without a reference");
     KgeReferenceExample example = {input.triples[0], input.positive, quantity, options_.rival};
     example.positive_weight = input.positive_weight;
     if (!input.weight.empty()) example.weight = input.weight[0];
+    example.penalized = penalized;
     example.is_false = !input.is_false.empty() && input.is_false[0] != 0;
     reference_(shape_, parameters_, example, options_.loss, gradient);
     for (double& x : gradient) x *= quantity == KgeQuantity::kLoss ? loss_scale_ : 1;

@@ -8,6 +8,9 @@
 //   relation.weight  [r_i = r_j] <dr_i, dr_j>       entity.bias  <D_i, D_j>
 //   entity.weight    <D_i, D_j> <v_i, v_j> + D_j[h_i] <dh_i, v_j> + D_i[h_j] <v_i, dh_j> + [h_i = h_j] <dh_i, dh_j>
 //
+// With KgeInfluenceOptions::penalized, dh_i and dr_i of training examples have the penalty of their rows, and that of
+// the tail's, dt_i, adds D_j[t_i] <dt_i, v_j> + [t_i = h_j] <dt_i, dh_j>.
+//
 // A loss of one triple has D = 0 except at its tail, so that only pairs that share a head or a tail contribute. What
 // depends on (h, r) alone is computed once for all training triples of a tile that share them. Models without
 // layers have only the entity and relation rows; a relation's of RESCAL is the matrix e_h d_v^T. TuckER's core tensor

@@ -72,6 +72,9 @@ absl::Status CheckKgeProducts(const KgeShape& shape, const WeightedCheckpoint& p
   }
   RETURN_IF_ERROR(CheckInfluenceModel(shape.options.model));
   RETURN_IF_ERROR(CheckKgeInfluenceOptions(options, dtype));
+  if (options.penalized && !HasRowPenalty(shape.options)) {
+    return absl::InvalidArgumentError("penalized = true, but the model's regularizer has no penalty of single rows");
+  }
   RETURN_IF_ERROR(CheckProjection(shape, options, point.preconditioner.num_elements() > 0));
   RETURN_IF_ERROR(CheckTensor("parameters", point.parameters, dtype, shape.offsets().size));
   if (point.preconditioner.num_elements() > 0) {

@@ -23,7 +23,8 @@ struct KgeReferenceExample {
   int32_t rival = -1;                             // of a difference
   absl::Span<const double> positive_weight = {};  // of `positive`; empty: all 1
   double weight = 1;                              // of the triple, for kTriple
-  bool is_false = false;                          // the triple is known to be false, and alone in `positive`
+  bool penalized = false;  // with what the regularizer of the shape adds; for losses over entities
+  bool is_false = false;   // the triple is known to be false, and alone in `positive`
 };
 
 // Computes the gradient of one triple's loss by definition. Overwrites gradient [P].
