@@ -92,7 +92,13 @@ class KgeDomain : public InfluenceDomain {
     const int threads = FlagGiven("threads") || weights >= kWeightsWorthThreads ? ThreadsFromFlags() : 1;
     pool_.emplace(threads);
     weights_ = LossWeights(data_, shape_.options.negative_weight);
+    is_false_ = data_.is_false;
     RETURN_IF_ERROR(CheckUnweighted());
+    if (sums_inverses()) {
+      const std::vector<double> of_inverses = weights_;
+      weights_.insert(weights_.end(), of_inverses.begin(), of_inverses.end());
+      is_false_.insert(is_false_.end(), data_.is_false.begin(), data_.is_false.end());
+    }
     if (NeedsKnown() || flags_.gauss_newton) RETURN_IF_ERROR(CheckLabels());
     if (NeedsKnown()) {
       known_ = KnownTails::Build({absl::MakeConstSpan(data_.graph.train)}, data_.graph.num_relations(),
@@ -188,7 +194,7 @@ class KgeDomain : public InfluenceDomain {
     ASSIGN_OR_RETURN(std::unique_ptr<GradientProducts> products,
                      MakeKgeProducts(shape_, at,
                                      {sums_inverses() ? both_ : data_.train, data_.tests,
-                                      NeedsKnown() ? &known_ : nullptr, weights_, data_.is_false, known_weights_},
+                                      NeedsKnown() ? &known_ : nullptr, weights_, is_false_, known_weights_},
                                      options, &*pool_, reference_));
     return sums_inverses() ? SumInverses(std::move(products)) : std::move(products);
   }
@@ -219,6 +225,10 @@ class KgeDomain : public InfluenceDomain {
     curvature_.Describe(&settings);
     if (options_.by_triple) settings["by_triple"] = "true";
     if (sums_inverses()) settings["sum_inverse"] = "true";
+    if (options_.penalized) {
+      settings["regularizer"] =
+          absl::StrCat(kKgeRegularizerNames.Name(shape_.options.regularizer), " ", shape_.options.regularization);
+    }
     if (FLAGS_hops >= 0) settings["hops"] = absl::StrCat(FLAGS_hops);
     if (options_.label_test_tails) settings["label_test_tails"] = "true";
     if (IsOverEntities(options_.loss)) {
@@ -246,7 +256,7 @@ class KgeDomain : public InfluenceDomain {
  private:
   bool sums_inverses() const { return !both_.empty(); }
 
-  // Curvature, gradients by triple and sums of inverses count triples, and not weights.
+  // Curvature and gradients by triple count triples, and not weights.
   absl::Status CheckUnweighted() const {
     if (weights_.empty() && data_.is_false.empty()) return absl::OkStatus();
     if (!data_.is_false.empty()) {
@@ -255,13 +265,12 @@ class KgeDomain : public InfluenceDomain {
     }
     const char* option = flags_.gauss_newton  ? "--precondition=gauss-newton"
                          : options_.by_triple ? "--by_triple"
-                         : sums_inverses()    ? "--sum_inverse"
                                               : nullptr;
     if (option == nullptr) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat(option,
-                     " counts each triple once, but the training triples have weights or known-false ones among "
-                     "them: leave it out, or give triples without"));
+        absl::StrCat(option, " counts each triple once, but the training triples have ",
+                     data_.is_false.empty() ? "weights other than 1" : "known-false ones among them",
+                     ": leave it out, or give triples without"));
   }
   bool NeedsKnown() const { return NeedsKnownTails(options_.loss) || options_.quantity == KgeQuantity::kMargin; }
 
@@ -353,6 +362,7 @@ class KgeDomain : public InfluenceDomain {
   std::vector<Triple> both_;  // with --sum_inverse: triples and their inverses
   KnownTails known_;
   std::vector<double> weights_, known_weights_;  // of the examples, and of the known tails; empty: all 1
+  std::vector<uint8_t> is_false_;                // of the examples, as in data_
   mutable std::optional<ThreadPool> pool_;
 };
 

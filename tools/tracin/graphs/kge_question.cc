@@ -67,13 +67,21 @@ std::string AddedToLoss(const KgeOptions& options) {
   return absl::StrJoin(added, " and ");
 }
 
+// True if gradients can have all that was added: penalties of rows, for losses in which each triple has its own.
+bool CanBePenalized(const KgeOptions& options) {
+  return HasRowPenalty(options) && options.relation_prediction == 0 &&
+         !NeedsKnownTails(TrainedInfluenceLoss(options.loss));
+}
+
 // The steps of such a run followed another gradient than that of a loss over scores of tails.
 absl::Status CheckAddedToLoss(const TracinFlags& flags, const KgeOptions& options) {
-  if (AddedToLoss(options).empty()) return absl::OkStatus();
+  if (AddedToLoss(options).empty() || (TakesTrained(flags) && CanBePenalized(options))) return absl::OkStatus();
   const std::string added = absl::StrCat("the run added to its loss ", AddedToLoss(options), ", whose gradients",
                                          flags.gauss_newton ? " and curvature" : "", " scores of tails do not include",
                                          flags.gauss_newton ? ", so that they are too large" : "");
-  if (!TakesTrained(flags)) return WarnOrRefuse(flags, added);
+  if (!TakesTrained(flags)) {
+    return WarnOrRefuse(flags, absl::StrCat(added, CanBePenalized(options) ? "; --loss=trained includes them" : ""));
+  }
   return absl::InvalidArgumentError(absl::StrCat("--loss=trained: ", added, ": give --loss=",
                                                  kKgeLossNames.Name(options.loss), ", the loss of the run without it"));
 }
@@ -88,7 +96,7 @@ void WarnOfSoftmax(KgeInfluenceLoss loss, const KgeOptions& options) {
       "--loss=triple takes a score for a log-odds, but the run's loss, ", kKgeLossNames.Name(options.loss),
       ", is a softmax, which leaves open where scores begin: gradients of triples that are scored high all but "
       "vanish, and influence is of the others; --loss=",
-      AddedToLoss(options).empty() ? "trained" : kKgeLossNames.Name(options.loss),
+      AddedToLoss(options).empty() || CanBePenalized(options) ? "trained" : kKgeLossNames.Name(options.loss),
       " takes the gradients that the run followed"));
 }
 
@@ -131,6 +139,7 @@ absl::StatusOr<KgeInfluenceOptions> KgeQuestionFromFlags(const TracinFlags& flag
   ASSIGN_OR_RETURN(options.loss, LossFromFlags(flags, trained.loss));
   WarnOfSoftmax(options.loss, trained);
   RETURN_IF_ERROR(CheckAddedToLoss(flags, trained));
+  options.penalized = TakesTrained(flags) && CanBePenalized(trained);
   RETURN_IF_ERROR(SetQuantity(graph, &options));
   options.by_triple = FlagGiven("by_triple") ? FLAGS_by_triple : flags.gauss_newton && NeedsKnownTails(options.loss);
   const bool has_labels = flags.has_tests() && NeedsKnownTails(options.loss) && options.quantity == KgeQuantity::kLoss;

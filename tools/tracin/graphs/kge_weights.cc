@@ -1,7 +1,9 @@
 #include "tools/tracin/graphs/kge_weights.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -9,12 +11,22 @@
 
 namespace rutile {
 
+namespace {
+
+// Returns the weights, or none if all are 1, which changes nothing.
+std::vector<double> OtherThanOne(std::vector<double> weights) {
+  const bool is_one = std::all_of(weights.begin(), weights.end(), [](double weight) { return weight == 1; });
+  return is_one ? std::vector<double>() : std::move(weights);
+}
+
+}  // namespace
+
 std::vector<double> LossWeights(const KgeData& data, double negative_weight) {
   std::vector<double> weights = data.weights;
   for (size_t i = 0; i < weights.size(); ++i) {
     if (data.IsFalse(static_cast<int64_t>(i))) weights[i] *= negative_weight;
   }
-  return weights;
+  return OtherThanOne(std::move(weights));
 }
 
 std::vector<double> KnownWeights(const KgeData& data, const KnownTails& known) {
@@ -28,7 +40,7 @@ std::vector<double> KnownWeights(const KgeData& data, const KnownTails& known) {
       of_tails.push_back(weight_of.at(data.Plain({known.head(key), known.relation(key), tail})));
     }
   }
-  return of_tails;
+  return OtherThanOne(std::move(of_tails));
 }
 
 absl::Status CheckSameWeights(const TracinFlags& flags, const CheckpointSet& checkpoint_set,

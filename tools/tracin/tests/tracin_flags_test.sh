@@ -157,11 +157,24 @@ ok soft.tsv $data soft/checkpoints/last.safetensors
 expect_line 'warning: --loss=triple .* KvsAll, is a softmax.*--loss=trained' log
 ok soft.tsv $data --loss=trained soft/checkpoints/last.safetensors && [ ! -s log ] ||
   fail "--loss=trained warns: $(cat log)"
-# What a regularizer added is in the steps of the run, and not in these gradients.
+# What a regularizer of rows added is a part of the loss of each triple. Otherwise it is in the steps of the run alone.
 succeeds $train --kge_model=complex --embedding_dim=16 --plot=false --progress=false --kge_loss=1vsAll --group_queries \
   --regularizer=n3 --max_epochs=1 --output_dir=n3 g.safetensors
-refuses 'loss=trained: .*regularizer=n3 with a weight of 0.05.*--loss=1vsAll' \
-  $data --loss=trained n3/checkpoints/last.safetensors
+ok n3.tsv $data --loss=trained --verify=20 --precision=fp64 --output=n3.safetensors n3/checkpoints/last.safetensors
+expect_line 'verify: .*20 pairs agree' log
+grep -aq 'n3 0.05' n3.safetensors || fail "no regularizer in the settings of n3.safetensors"
+ok gn.tsv $data --precondition=gauss-newton --max_tests=1 n3/checkpoints/last.safetensors
+expect_no_line 'warning: .*regularizer' log
+ok gn.tsv $data --precondition=gauss-newton --loss=1vsAll --max_tests=1 n3/checkpoints/last.safetensors
+expect_line 'warning: .*regularizer=n3.*curvature.*too large; --loss=trained includes them' log
+for other in "--regularizer=dura --kge_loss=1vsAll" "--regularizer=n3 --kge_loss=KvsAll"; do
+  loss=${other##*=}
+  succeeds $train --kge_model=complex --embedding_dim=8 --plot=false --progress=false $other --max_epochs=1 \
+    --overwrite --output_dir=other_n3 g.safetensors
+  refuses "loss=trained: .*regularizer=.*--loss=$loss" $data --loss=trained other_n3/checkpoints/last.safetensors
+  refuses "loss=trained: .*regularizer=.*--loss=$loss" $data --precondition=gauss-newton \
+    other_n3/checkpoints/last.safetensors
+done
 ok n3.tsv $data --loss=1vsAll n3/checkpoints/last.safetensors
 expect_line 'warning: .*regularizer=n3' log
 refuses 'regularizer=n3' --strict $data --loss=1vsAll n3/checkpoints/last.safetensors
