@@ -72,6 +72,24 @@ succeeds $train $small $conve --max_epochs=1 --output_dir=conve zeros.safetensor
 expect_line '40 triples as 17 queries (23 more have weight 0) train' log
 expect_line 'the last batch of an epoch has 1 of 17 queries' log
 
+# Known-false triples of weight 0 are told apart. featurize refuses a file in which all have it; train warns of one.
+awk '{ print $1, $2, $3, (NR % 4 == 0 ? 1 : 0) }' OFS='\t' false.tsv > some.tsv
+triples some --train=train.tsv --valid=valid.tsv --negatives=some.tsv --weight_column=4
+succeeds $train $small --kge_model=complex --max_epochs=1 --output_dir=some some.safetensors
+expect_line '10 triples are known to be false (30 more have weight 0)' log
+python3 - << 'PYTHON'
+import json, struct
+data = bytearray(open('some.safetensors', 'rb').read())
+size = struct.unpack('<Q', data[:8])[0]
+header = bytes(data[8:8 + size]).replace(b'crc32c.negative_weights', b'former.negative_weights')
+data[8:8 + size] = header
+begin, end = json.loads(header)['negative_weights']['data_offsets']
+data[8 + size + begin:8 + size + end] = bytes(end - begin)
+open('none.safetensors', 'wb').write(data)
+PYTHON
+succeeds $train $small --kge_model=complex --max_epochs=1 --output_dir=unlearned none.safetensors
+expect_line 'warning: 40 triples are known to be false, and all have weight 0: none is learned' log
+
 # A sample of the validation triples may have weights of 0 alone, as one of these two has.
 for drawn in --rank_sample=1 "--limit_val_batches=1 --batch_size=1"; do
   refused=0
