@@ -98,9 +98,9 @@ TEST(BuildGraphInputsTest, IdsOfRelationsOfEdgesNeedTheirMap) {
 
 TEST(BuildGraphInputsTest, HeadersAreRefusedByEvidence) {
   const std::string rows = "a\tr\tb\nb\tr\tc\n";
-  BuildGraphOptions options = OptionsOf("source\tmetaedge\ttarget\n" + rows, "source\tmetaedge\ttarget\na\tr\tc\n");
+  BuildGraphOptions options = OptionsOf("source\tmetakind\ttarget\n" + rows, "source\tmetakind\ttarget\na\tr\tc\n");
   EXPECT_THAT(BuildError(options),
-              ErrorNames({"\"source\"", "\"metaedge\"", "\"target\"", "train.txt:1", "names", "--header=yes"}));
+              ErrorNames({"\"source\"", "\"metakind\"", "\"target\"", "train.txt:1", "names", "--header=yes"}));
   options.table.header = TableOptions::Header::kYes;
   auto built = BuildGraph(options);
   ASSERT_TRUE(built.ok()) << built.status();
