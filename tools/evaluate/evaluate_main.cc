@@ -97,7 +97,7 @@ absl::Status RunEvaluate(const ToolRun& run) {
       return checked++ < kCheckedStructures ? check->Add(s) : absl::OkStatus();
     };
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<XyzOutput> xyz, XyzOutput::FromFlags(inputs));
+  ASSIGN_OR_RETURN(const std::unique_ptr<XyzOutput> xyz, XyzOutput::FromFlags(models, inputs));
   if (xyz != nullptr) hooks.on_prediction = [&](const PredictedStructure& p) { return xyz->Add(p); };
   ASSIGN_OR_RETURN(const std::unique_ptr<Uncertainty> uncertainty, Uncertainty::FromFlags(models));
   ASSIGN_OR_RETURN(const std::unique_ptr<Selection> selection, Selection::FromFlags(models, inputs, uncertainty.get()));

@@ -21,6 +21,7 @@
 #include "lib/tensorfile/tensor_reader.h"
 #include "lib/trace/scope.h"
 #include "tools/common/run/flag_domain.h"
+#include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
 
 DEFINE_string(
@@ -35,21 +36,14 @@ const bool for_potentials = FlagsAreFor(FlagDomain::kPotentials, __FILE__);
 constexpr size_t kBufferBytes = 1 << 20;
 
 // Columns of atoms that are read, or that evaluate writes anew.
-constexpr absl::string_view kOwnColumns[] = {"species",        "element",    "Z",        "numbers",
-                                             "atomic_numbers", "pos",        "energies", "forces_spread",
-                                             "energies_std",   "forces_std", "outside"};
+constexpr absl::string_view kOwnColumns[] = {"species",        "element",      "Z",          "numbers",
+                                             "atomic_numbers", "pos",          "forces",     "energies",
+                                             "forces_spread",  "energies_std", "forces_std", "outside"};
 
-bool IsOwnColumn(absl::string_view name) {
-  std::string force_key;
-  gflags::GetCommandLineOption("force_key", &force_key);
-  const auto is_name = [name](absl::string_view other) { return name == other; };
-  return name == force_key || std::any_of(std::begin(kOwnColumns), std::end(kOwnColumns), is_name) ||
-         std::any_of(std::begin(kForceKeys), std::end(kForceKeys), is_name);
-}
-
-// Returns the columns of atoms that the first frame of a file of extended XYZ has beside those; none of other files,
-// and of those that can be read once.
-std::vector<std::string> OtherColumns(const std::string& path) {
+// Returns the columns of atoms that the first frame of a file of extended XYZ has beside those and the forces that are
+// read, under force_key or, if it has none of that name, under the first usual one; none of other files, and of those
+// that can be read once.
+std::vector<std::string> OtherColumns(const std::string& path, std::string force_key) {
   struct stat status = {};
   if (path == "-" || LooksLikeTensorFile(path) || ::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return {};
@@ -65,15 +59,21 @@ std::vector<std::string> OtherColumns(const std::string& path) {
   if (!line.empty() && line[0] == '"') line.remove_prefix(1);
   const std::vector<absl::string_view> parts = absl::StrSplit(line.substr(0, line.find_first_of("\" \t")), ':');
   std::vector<std::string> names;
-  for (size_t i = 0; i + 2 < parts.size(); i += 3) {
-    if (!IsOwnColumn(parts[i])) names.emplace_back(parts[i]);
-  }
+  for (size_t i = 0; i + 2 < parts.size(); i += 3) names.emplace_back(parts[i]);
+  const auto has = [&](absl::string_view name) { return std::count(names.begin(), names.end(), name) > 0; };
+  const auto usual = std::find_if(std::begin(kForceKeys), std::end(kForceKeys), has);
+  if (!has(force_key) && usual != std::end(kForceKeys)) force_key = std::string(*usual);
+  const auto is_own = [&](const std::string& name) {
+    return name == force_key || std::count(std::begin(kOwnColumns), std::end(kOwnColumns), name) > 0;
+  };
+  names.erase(std::remove_if(names.begin(), names.end(), is_own), names.end());
   return names;
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<XyzOutput>> XyzOutput::FromFlags(absl::Span<const std::string> inputs) {
+absl::StatusOr<std::unique_ptr<XyzOutput>> XyzOutput::FromFlags(const Models& models,
+                                                                absl::Span<const std::string> inputs) {
   if (FLAGS_output_xyz.empty()) return nullptr;
   if (FLAGS_output_xyz == "-") {
     return absl::InvalidArgumentError(
@@ -81,8 +81,14 @@ absl::StatusOr<std::unique_ptr<XyzOutput>> XyzOutput::FromFlags(absl::Span<const
   }
   ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(FLAGS_output_xyz));
   auto output = absl::WrapUnique(new XyzOutput(std::move(file)));
+  ASSIGN_OR_RETURN(const LabelKeys recorded, RecordedLabels(models));
+  std::string force_key;
+  gflags::GetCommandLineOption("force_key", &force_key);
+  if (const auto found = recorded.find("force_key"); found != recorded.end() && !FlagGiven("force_key")) {
+    force_key = found->second;
+  }
   for (const std::string& input : inputs) {
-    output->left_out_ = OtherColumns(input);
+    output->left_out_ = OtherColumns(input, force_key);
     output->left_out_of_ = input;
     if (!output->left_out_.empty()) break;
   }

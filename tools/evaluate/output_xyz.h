@@ -14,16 +14,18 @@
 #include "absl/types/span.h"
 #include "lib/file/file.h"
 #include "lib/potential/prediction/predict_inputs.h"
+#include "tools/evaluate/models.h"
 
 namespace rutile {
 
 // The file that --output_xyz names, which appears when it is complete.
 class XyzOutput {
  public:
-  // Returns null without --output_xyz. inputs: the files of structures, for what their atoms have that the output has
-  // not. INVALID_ARGUMENT for standard output, which has the table of errors; otherwise the errors of
-  // AtomicFile::Create.
-  static absl::StatusOr<std::unique_ptr<XyzOutput>> FromFlags(absl::Span<const std::string> inputs);
+  // Returns null without --output_xyz. models: know the key of the forces that are read. inputs: the files of
+  // structures, for what their atoms have that the output has not. INVALID_ARGUMENT for standard output, which has the
+  // table of errors; otherwise the errors of RecordedLabels and AtomicFile::Create.
+  static absl::StatusOr<std::unique_ptr<XyzOutput>> FromFlags(const Models& models,
+                                                              absl::Span<const std::string> inputs);
 
   absl::Status Add(const PredictedStructure& predicted);
   // Completes the file and prints its name, columns of atoms that it does not have, and a warning if predictions were

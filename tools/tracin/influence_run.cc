@@ -410,6 +410,13 @@ absl::Status CheckNamedBy(const InfluenceDomain& domain, const std::string& path
   if (domain.num_tests() > 0 && domain.TestSha256() != result.description.test_sha256) {
     return other("tests", "test", ", and --test_split and --test_direction where that had them");
   }
+  // The file says which atom a test is, and --test_atom which atoms the names are of.
+  const std::vector<std::string>& names = result.description.test_names;
+  for (size_t t = 0; domain.num_tests() > 0 && t < names.size() && names.size() == result.influence.tests.size(); ++t) {
+    const std::vector<std::string> cells = domain.TestCells(result.influence.tests[t]);
+    if (cells.size() < 2 || absl::EndsWith(names[t], absl::StrCat(" ", cells.back()))) continue;
+    return other("tests", "test", ", and --test_atom where that had it");
+  }
   return absl::OkStatus();
 }
 

@@ -70,13 +70,14 @@ std::vector<std::pair<std::string, int64_t>> LabelColumns(const AtomicData& data
 // a new run, and where an override may let it be found anew.
 std::string PlanOfRun(const Member& member, const TrainerOptions& options) {
   const bool goes_on = options.mode == RunMode::kResume || options.mode == RunMode::kResumeOrNew;
-  const auto keeps_plan = [](const std::string& override) { return override == "lr_period"; };
-  if (!goes_on || !std::all_of(options.overrides.begin(), options.overrides.end(), keeps_plan)) return "";
+  const auto finds_anew = [](const std::string& override) {
+    return override == "compile_mode" || override == "compile_preset" || override == "precision" || override == "data";
+  };
+  if (!goes_on || std::any_of(options.overrides.begin(), options.overrides.end(), finds_anew)) return "";
   const RunDirectory directory(member.directory);
-  const std::string path = !options.resume_from.empty()         ? options.resume_from
-                           : FileExists(directory.checkpoint()) ? directory.checkpoint()
-                                                                : directory.previous();
-  const absl::StatusOr<TensorFile> checkpoint = LookIntoTensorFile(path);
+  absl::StatusOr<TensorFile> checkpoint =
+      LookIntoTensorFile(options.resume_from.empty() ? directory.checkpoint() : options.resume_from);
+  if (!checkpoint.ok() && options.resume_from.empty()) checkpoint = LookIntoTensorFile(directory.previous());
   if (!checkpoint.ok()) return "";
   NamedTensors state;
   for (const auto& [name, tensor] : checkpoint->tensors) {

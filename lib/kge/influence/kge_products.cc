@@ -26,13 +26,11 @@ namespace {
 // Triples of a tile, and limits of the examples whose factors are in memory at once: at least kFewestExamples, whose
 // maps and errors over entities take at most kMapBytes and kErrorBytes.
 constexpr int64_t kTile = 1024;
-// Gradients that the curvature is solved for together, and the numbers that they may have.
-constexpr int64_t kColumns = 16, kColumnNumbers = int64_t{1} << 24;
+constexpr int64_t kColumns = 16, kColumnNumbers = int64_t{1} << 21;  // gradients solved for together; their numbers
 constexpr int64_t kFewestExamples = 8;
-constexpr int64_t kMapBytes = 12 << 20;
+constexpr int64_t kMapBytes = 12 << 20, kErrorBytes = 32 << 20;
 // With bf16, fc's weight is packed again for each such group, which takes as long as its product with 200 examples.
 constexpr int64_t kRoundedMapBytes = 24 << 20;
-constexpr int64_t kErrorBytes = 32 << 20;
 // Likewise for gradients of rows of relations, which are matrices for RESCAL.
 constexpr int64_t kRelationBytes = 32 << 20;
 

@@ -31,6 +31,12 @@ expect_no_line 'columns of atoms' log
 sed 's/forces:R:3/&:tags:I:1:magmom:R:1/; s/^\( *[A-Z][a-z]* .*\)$/\1 7 0.5/' s.extxyz > tags.extxyz
 succeeds $evaluate --output_xyz=two.extxyz $model tags.extxyz
 expect_line 'two.extxyz: has no columns of atoms that evaluate does not know, .* tags.extxyz: tags, magmom$' log
+# Forces under the key that the model records are read, so that they are there, under another name; others are not.
+sed 's/forces:R:3/qm_&/' s.extxyz > named.extxyz
+succeeds $train $flags --force_key=qm_forces --output_dir=qm named.extxyz
+sed 's/forces:R:3/qm_&:DFT_forces:R:3/; s/^\( *[A-Z][a-z]* .*\)$/\1 1 2 3/' s.extxyz > qm.extxyz
+succeeds $evaluate --output_xyz=qm-out.extxyz qm/best.safetensors qm.extxyz
+expect_line 'qm-out.extxyz: has no columns .* qm.extxyz: DFT_forces$' log
 cmp one.extxyz <(sed 's/tags.extxyz/s.extxyz/' two.extxyz) || fail "other columns change the predictions"
 succeeds $evaluate $model s.extxyz
 cmp one.tsv stdout || fail "--output_xyz changes the table"

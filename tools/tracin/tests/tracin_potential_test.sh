@@ -114,6 +114,10 @@ ok atoms.tsv $data --test_quantity=atom-force --top_k=1 --output=atoms.safetenso
 ok merged.tsv --merge $data --model=run/best.safetensors atoms.safetensors && cmp atoms.tsv merged.tsv ||
   fail "--merge knows the atoms and the unit by the file: $(head -n 2 merged.tsv)"
 [ "$(wc -l < atoms.tsv)" = 13 ] || fail "each atom is a test: $(cat atoms.tsv)"
+ok one.tsv $data --test_quantity=atom-force --test_atom=1 --top_k=1 --output=atom.safetensors $saved
+refuses 'for other tests .*--test_atom' --merge $data --model=run/best.safetensors atom.safetensors
+ok merged.tsv --merge $data --test_atom=1 --model=run/best.safetensors atom.safetensors && cmp one.tsv merged.tsv ||
+  fail "--merge of one atom: $(head -n 2 merged.tsv)"
 [ "$(column test_atom atoms.tsv | head -n 6 | paste -sd ,)" = 0,1,2,3,4,5 ] ||
   fail "each atom is a test: $(cat atoms.tsv)"
 ok blocks.tsv $data --blocks --top_k=3 $saved

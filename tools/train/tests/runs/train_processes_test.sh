@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Several processes train one potential: equal to one process up to rounding, stopped, resumed, and failures.
 set -uo pipefail
-train="$PWD/tools/train/train --preset=aenet --check_gradient=false"
+checked="$PWD/tools/train/train --preset=aenet"
+train="$checked --check_gradient=false"
 diff=$PWD/lib/tensorfile/diff
 cp data/tio2-pbe/tio2-pbe.extxyz "$TEST_TMPDIR/set.extxyz"
 . tools/common/tool_test.sh
@@ -19,7 +20,7 @@ run() {
 child_of() { pgrep -P "$1" | tail -1; }
 
 run one || fail "one process: $(cat one.err)"
-if ! run two --num_processes=2; then
+if ! train=$checked run two --num_processes=2; then
   # With the user's own LibTorch (docs/libtorch.md) this is refused with the reason; nothing is left to test.
   grep -q "its LibTorch came without Gloo's headers" two.err && { finish; exit; }
   fail "two processes: $(cat two.err)"

@@ -100,8 +100,8 @@ $diff members/member-01/last.safetensors again/last.safetensors > /dev/null && f
 # --max_time is the process's: the first member makes the one step that every run makes, and the second does not begin.
 succeeds $train --flagfile=a/flags.txt --committee=2 --max_time=1ms --output_dir=late
 expect_line 'max_time=1ms is over before member-01' log
-# It counts from the start of train, also where that becomes train-libtorch, which finds the start in the environment of
-# its own process and of no other.
+# It counts from the start of train, which a program that train becomes finds in the environment of its own process and
+# of no other (train_start_test has what train passes on).
 started() {
   succeeds bash -c "export RUTILE_START=\"$1 0\"; exec \"\$@\"" - $train --flagfile=a/flags.txt --max_time=100h \
     --overwrite --output_dir=begun

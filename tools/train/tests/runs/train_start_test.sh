@@ -100,6 +100,10 @@ checks() {  # checks SCRIPT: what train-libtorch does
   printf '#!/bin/sh\n%s\n' "$1" > alone/train-libtorch
   chmod +x alone/train-libtorch
 }
+# The program that train becomes learns when train started, for --max_time, and that this is of its own process.
+checks 'echo "$$ $RUTILE_START"'
+"$alone" --check_gradient=false --compile_mode=none --output_dir=h f.safetensors > start
+awk 'NF != 3 || $1 != $2 || $3 < 1e18 {exit 1}' start || fail "the start is passed on as $(cat start)"
 few_steps="--hidden=6 --max_epochs=2 --plot=false --save_interval=0"
 checks 'printf "\0363\036example 3 is odd" >&2'
 refuses 'example 3 is odd$' "$alone" $few_steps --output_dir=odd f.safetensors
