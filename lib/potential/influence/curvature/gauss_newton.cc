@@ -213,6 +213,7 @@ absl::StatusOr<std::unique_ptr<GaussNewton>> GaussNewton::Make(const GradientFor
                                                    " is not positive definite to rounding: more --damping"));
   }
   result->effective_parameters_ = static_cast<double>(size) - result->inverse_->damping_trace();
+  result->damping_ = std::move(damping);
   return result;
 }
 

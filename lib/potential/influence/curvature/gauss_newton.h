@@ -77,7 +77,8 @@ class GaussNewton {
   // tr(H (H + D)^-1): the number of parameters that the data decide. NaN if it was not computed, for what was factored
   // has more than 6000 rows. With EK-FAC it is that of what stands for H.
   double effective_parameters() const { return effective_parameters_; }
-  double loss_sum() const { return loss_sum_; }  // sum over outputs of c_k error_k^2 / n
+  absl::Span<const double> damping() const { return damping_; }  // D of each column, [C]
+  double loss_sum() const { return loss_sum_; }                  // sum over outputs of c_k error_k^2 / n
   // The mean square of outputs' errors in the weights of the loss, c_k error_k^2, for each output that is not spent on
   // a parameter: outputs measured with the variance of it / c_k give the parameters the covariance of it K. The
   // numerator alone is divided by all outputs if effective_parameters() was not computed.
@@ -106,6 +107,7 @@ class GaussNewton {
   int num_blocks_ = 0;                         // of EK-FAC; 0: another form
   std::unique_ptr<InverseCurvature> inverse_;  // of H + D
   LossCoupling coupling_ = LossCoupling::kNone;
+  std::vector<double> damping_;         // [C] D
   std::vector<double> term_gradients_;  // [3, C] u_t, or empty
   StructureTerms sums_;                 // of all structures
 };

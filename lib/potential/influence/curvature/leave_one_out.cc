@@ -37,10 +37,14 @@ LeftOutErrors ErrorsOf(const std::vector<StructureOutput>& outputs, const std::v
   return errors;
 }
 
-// Fills the measures of one structure from G [n, n]. scale: what x^T G x is multiplied by for Cook's distance.
-void Measure(const std::vector<StructureOutput>& outputs, const std::vector<double>& g, double scale, LeftOut* out) {
+// Fills the measures of one structure from G [n, n], and `moved` with x [n]. Cook's distance is set to x^T G x, of
+// which the caller takes off what is of the damping. Returns false where it is infinite.
+bool Measure(const std::vector<StructureOutput>& outputs, const std::vector<double>& g, std::vector<double>* moved,
+             LeftOut* out) {
   const auto n = static_cast<int64_t>(outputs.size());
-  std::vector<double> root(n), x(n), v(n, 0.0), rest(n * n), change(n, 0.0);
+  std::vector<double> root(n), v(n, 0.0), rest(n * n), change(n, 0.0);
+  std::vector<double>& x = *moved;
+  x.assign(n, 0.0);
   out->with = ErrorsOf(outputs, change);
   out->leverage = out->self_influence = 0;
   for (int64_t k = 0; k < n; ++k) {
@@ -62,7 +66,7 @@ void Measure(const std::vector<StructureOutput>& outputs, const std::vector<doub
       if (!std::isnan(*each)) *each = infinity;
     }
     out->cook = infinity;
-    return;
+    return false;
   }
   SolveLower(n, rest.data(), n, 1, v.data());
   SolveLowerTransposed(n, rest.data(), n, 1, v.data());
@@ -72,8 +76,9 @@ void Measure(const std::vector<StructureOutput>& outputs, const std::vector<doub
     for (int64_t j = 0; j < n; ++j) change[i] += g[i * n + j] * x[j];
     square += x[i] * change[i];
   }
-  out->cook = scale * square;
+  out->cook = square;
   out->without = ErrorsOf(outputs, change);
+  return true;
 }
 
 }  // namespace
@@ -99,8 +104,9 @@ absl::StatusOr<LeaveOneOut> ComputeLeaveOneOut(const Potential& potential, const
                    GaussNewton::Make(formulas, train, columns, uncoupled, &pool));
   const std::vector<int64_t>& examples = uncoupled.examples;
   const double decided = matrix->effective_parameters();
-  const double scale = (static_cast<double>(matrix->num_outputs()) - decided) /
-                       (decided * matrix->loss_sum() * static_cast<double>(examples.size()));
+  const auto num_examples = static_cast<double>(examples.size());
+  const double scale =
+      (static_cast<double>(matrix->num_outputs()) - decided) / (decided * matrix->loss_sum() * num_examples);
   LeaveOneOut result;
   result.notes = matrix->Describe();
   result.structures.resize(examples.size());
@@ -108,7 +114,7 @@ absl::StatusOr<LeaveOneOut> ComputeLeaveOneOut(const Potential& potential, const
     Worker(const GradientFormulas& formulas, const std::vector<ColumnRange>& columns) : rows(formulas, columns) {}
     OutputRows rows;
     std::vector<StructureOutput> outputs;
-    std::vector<double> ones, row, gram;
+    std::vector<double> ones, row, gram, x, change;
   };
   std::vector<std::unique_ptr<Worker>> workers(options.num_threads);
   for (auto& worker : workers) worker = std::make_unique<Worker>(formulas, columns);
@@ -137,7 +143,17 @@ absl::StatusOr<LeaveOneOut> ComputeLeaveOneOut(const Potential& potential, const
         MultiplyDense(half, half.Transposed(), /*add=*/false, worker.gram.data(), n);
       }
       out.loss = weights.energy * terms.sum[0] + weights.force * terms.sum[1] + weights.stress * terms.sum[2];
-      Measure(worker.outputs, worker.gram, scale, &out);
+      if (!Measure(worker.outputs, worker.gram, &worker.x, &out) || n == 0) continue;
+      // The change of the parameters, K J^T x.
+      worker.change.resize(matrix->size());
+      worker.rows.Combination(worker.x, worker.change.data());
+      matrix->Solve(1, worker.change.data(), nullptr);
+      double of_damping = 0;
+      for (int64_t c = 0; c < matrix->size(); ++c) {
+        of_damping += matrix->damping()[c] * worker.change[c] * worker.change[c];
+      }
+      // Rounding may leave less than nothing of a change that no output feels.
+      out.cook = scale * std::max(0.0, out.cook - num_examples * of_damping);
     }
   });
   for (const absl::Status& each : status) RETURN_IF_ERROR(each);

@@ -7,8 +7,10 @@
 // G = J K J^T and B = sqrt(c) G sqrt(c):
 //
 //   change of the outputs without it = G x,   x = (1 - c G)^-1 g;   leverage = tr B;
-//   Cook's distance = x^T G x (R - d) / (d sum over all R outputs of c error^2),   d = tr(H (H + D)^-1)
+//   change of the parameters without it = K J^T x =: p,   d = tr(H (H + D)^-1),
+//   Cook's distance = (sum over all R outputs of c (J p)^2) / d  over  (sum over them of c error^2) / (R - d)
 //
+// The first sum, over the outputs of all structures, is n p^T H p = x^T G x - n p^T D p.
 // Leverages add up to d. The matrix is summed from all outputs, whatever the options say of probes. Terms count with
 // the weights that they have: that a structure left out also changes the numbers of values that means are taken over,
 // and so the balance of energies and forces, is not counted, so that exact is what is said above of one term.

@@ -85,9 +85,37 @@ TEST(LeaveOneOutTest, OfALinearModelIsRetraining) {
   const auto found = ComputeLeaveOneOut(trained, data, point, {{0, p}}, options);
   ASSERT_TRUE(found.ok()) << found.status();
   double leverages = 0, sum = 0;
+  // Returns the outputs of all structures, one structure after another.
+  const auto outputs_of = [&](const Potential& at) {
+    const GradientFormulas formulas(at, loss, {weights[0], weights[1], weights[2]}, AngularMethod::kMoments);
+    OutputRows rows(formulas, {{0, p}});
+    std::vector<StructureOutput> all, outputs;
+    StructureTerms terms;
+    for (const int64_t s : AllAwkward()) {
+      EXPECT_TRUE(rows.Predict(data, s, &outputs, &terms).ok());
+      all.insert(all.end(), outputs.begin(), outputs.end());
+    }
+    return all;
+  };
+  ThreadPool pool(1);
+  const GradientFormulas formulas(trained, loss, {weights[0], weights[1], weights[2]}, AngularMethod::kMoments);
+  const auto matrix = GaussNewton::Make(formulas, data, {{0, p}}, *options.gauss_newton, &pool);
+  ASSERT_TRUE(matrix.ok());
+  const std::vector<StructureOutput> all = outputs_of(trained);
+  const double decided = (*matrix)->effective_parameters();
+  double squares = 0, cooks = 0;
+  for (const StructureOutput& output : all) squares += output.curvature * output.error * output.error;
+  const double noise = squares / (static_cast<double>(all.size()) - decided);
   for (const LeftOut& each : found->structures) {
     leverages += each.leverage;
     const Potential without = minimize(each.structure);
+    const std::vector<StructureOutput> all_without = outputs_of(without);
+    double change = 0;
+    for (size_t k = 0; k < all.size(); ++k) {
+      change += all[k].curvature * std::pow(all_without[k].error - all[k].error, 2);
+    }
+    EXPECT_NEAR(each.cook, change / decided / noise, 1e-8 * (1 + each.cook)) << each.structure;
+    cooks += each.cook;
     const GradientFormulas formulas(without, loss, {weights[0], weights[1], weights[2]}, AngularMethod::kMoments);
     OutputRows rows(formulas, {{0, p}});
     std::vector<StructureOutput> outputs;
@@ -110,11 +138,8 @@ TEST(LeaveOneOutTest, OfALinearModelIsRetraining) {
     EXPECT_EQ(std::isnan(each.without.energy), outputs.empty() || outputs[0].term != 0);
   }
   EXPECT_GT(sum, 0.01) << "leaving out changes something";
-  ThreadPool pool(1);
-  const GradientFormulas formulas(trained, loss, {weights[0], weights[1], weights[2]}, AngularMethod::kMoments);
-  const auto matrix = GaussNewton::Make(formulas, data, {{0, p}}, *options.gauss_newton, &pool);
-  ASSERT_TRUE(matrix.ok());
-  EXPECT_NEAR(leverages, (*matrix)->effective_parameters(), 1e-8);
+  EXPECT_GT(cooks, 0.01);
+  EXPECT_NEAR(leverages, decided, 1e-8);
 }
 
 // Leverages add up to the parameters that the data decide, also where other computations would take probes.
