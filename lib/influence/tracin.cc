@@ -274,9 +274,12 @@ class Computation {
                             double* self_part) {
     const int64_t n = static_cast<int64_t>(examples.size());
     for (const Checkpoint& checkpoint : group) {
+      const ProductTile& tile = checkpoint.tile;
+      const std::vector<double>& products = tile.train_self.empty() ? tile.train_square : tile.train_self;
+      CHECK_EQ(products.size(), parts_ * n);
       for (int64_t b = 0; b < n; ++b) {
-        RETURN_IF_ERROR(AddSelf(checkpoint, checkpoint.tile.train_square, n, b,
-                                absl::StrCat("training example ", examples[b]), self + b, self_part + b * parts_));
+        RETURN_IF_ERROR(AddSelf(checkpoint, products, n, b, absl::StrCat("training example ", examples[b]), self + b,
+                                self_part + b * parts_));
       }
     }
     return absl::OkStatus();

@@ -49,6 +49,9 @@ struct ProductPart {
 struct ProductTile {
   std::vector<double> product;       // [parts, B, H]
   std::vector<double> train_square;  // [parts, B] |grad l(i)|^2, with the preconditioner; if asked for
+  // [parts, B] the product of each example with its own loss as a test; empty where that is train_square. The two
+  // differ where the gradient of a training example counts more than its own loss.
+  std::vector<double> train_self;
 };
 
 // Computes products of gradients at one checkpoint. An object is used by one thread at a time, and may use several

@@ -125,7 +125,7 @@ class PotentialProducts : public GradientProducts {
     test_norms_.assign(num_parts() * h, 0.0);
     return ForRows(
         h, PackedRows<T>::kWidth, test_, [&](int64_t k) { return TestExample(tests[k]); },
-        [&](int64_t begin, int64_t count, T* rows) { Hold(begin, count, rows); });
+        [&](int64_t begin, int64_t count, T* rows, const Worker&) { Hold(begin, count, rows); });
   }
 
   absl::Status SetWeightedTests(absl::Span<const double> weights) override {
@@ -143,7 +143,7 @@ class PotentialProducts : public GradientProducts {
       const int64_t here = std::min(kSumRows, n - first);
       RETURN_IF_ERROR(ForRows(
           here, kMinRows, test_, [&](int64_t k) { return TestExample(counted[first + k]); },
-          [&](int64_t begin, int64_t count, T* made) {
+          [&](int64_t begin, int64_t count, T* made, const Worker&) {
             std::copy_n(made, count * row_size(), &rows[begin * row_size()]);
           }));
       for (int64_t k = 0; k < here; ++k) {
@@ -168,6 +168,8 @@ class PotentialProducts : public GradientProducts {
     const auto b = static_cast<int64_t>(train.size()), h = num_set_tests();
     tile->product.assign(num_parts() * b * h, 0.0);
     tile->train_square.assign(squares ? num_parts() * b : 0, 0.0);
+    const bool coupled = curvature_ != nullptr && curvature_->is_coupled();
+    tile->train_self.assign(squares && coupled ? num_parts() * b : 0, 0.0);
     if (h == 0 && !squares) return absl::OkStatus();
     const ProfileScope scope(Stage::kGradients);
     scope.Add(Counter::kExamples, b);
@@ -178,10 +180,13 @@ class PotentialProducts : public GradientProducts {
           CHECK(train[k] >= 0 && train[k] < num_train()) << train[k];
           return GradientExample{train[k]};
         },
-        [&](int64_t begin, int64_t count, T* rows) {
+        [&](int64_t begin, int64_t count, T* rows, const Worker& worker) {
           const ProfileScope products(Stage::kProducts);
           products.Add(Counter::kFlop, 2 * count * h * row_size());
           if (squares) AddSquares(begin, count, rows, b, tile->train_square.data());
+          if (squares && coupled) {
+            AddProducts(begin, count, rows, Solved(count, worker.own_rows.data()).data(), b, tile->train_self.data());
+          }
           int64_t column = 0;
           for (int64_t part = 0; part < num_parts(); ++part) {
             double* const out = tile->product.data() + (part * b + begin) * h;
@@ -213,6 +218,7 @@ class PotentialProducts : public GradientProducts {
     std::vector<T> projected;      // [max_rows_, dim], or empty
     // Made with the first training row of a loss that couples its structures.
     std::unique_ptr<OutputRows> outputs;
+    std::vector<T> own_rows;  // [max_rows_, P], the gradients of `rows` without what the coupling takes off
     std::vector<StructureOutput> output;
     std::vector<double> slopes, part;
   };
@@ -234,7 +240,7 @@ class PotentialProducts : public GradientProducts {
     return {tests_[test].structure, options_.test.quantity, tests_[test].atom, options_.test.component};
   }
 
-  // Calls use(first, count, rows [count, row_size()]) for all n examples. One thread takes `grain` consecutive
+  // Calls use(first, count, rows [count, row_size()], worker) for all n examples. One thread takes `grain` consecutive
   // examples, at most max_rows_ at once. Returns the first error; the rows of examples with errors are unspecified.
   template <typename Example, typename Use>
   absl::Status ForRows(int64_t n, int64_t grain, const AtomicData& data, const Example& example, const Use& use) {
@@ -244,14 +250,14 @@ class PotentialProducts : public GradientProducts {
       for (int64_t first = begin; first < end; first += max_rows_) {
         const int64_t count = std::min(max_rows_, end - first);
         for (int64_t k = 0; k < count; ++k) {
-          status[first + k] = MakeRow(data, example(first + k), worker, worker->rows.data() + k * num_parameters_);
+          status[first + k] = MakeRow(data, example(first + k), k, worker);
         }
         T* rows = worker->rows.data();
         if (projection_ != nullptr) {
           projection_->Apply(count, rows, worker->projected.data());
           rows = worker->projected.data();
         }
-        use(first, count, rows);
+        use(first, count, rows, *worker);
       }
     });
     for (const absl::Status& each : status) RETURN_IF_ERROR(each);
@@ -283,26 +289,34 @@ class PotentialProducts : public GradientProducts {
     }
   }
 
-  // Makes the gradient by the weight of a training structure under a loss that couples them.
-  absl::Status MakeCoupledRow(int64_t s, Worker* worker, T* row) const {
-    if (worker->outputs == nullptr) worker->outputs = std::make_unique<OutputRows>(formulas_, columns_);
+  // Makes row k, the gradient by the weight of training structure s under a loss that couples them, and its own row.
+  absl::Status MakeCoupledRow(int64_t s, int64_t k, Worker* worker) const {
+    if (worker->outputs == nullptr) {
+      worker->outputs = std::make_unique<OutputRows>(formulas_, columns_);
+      worker->own_rows.resize(worker->rows.size());
+    }
+    T *const row = worker->rows.data() + k * num_parameters_, *const own =
+                                                                  worker->own_rows.data() + k * num_parameters_;
     StructureTerms terms;
     RETURN_IF_ERROR(worker->outputs->Predict(train_, s, &worker->output, &terms));
     std::fill_n(row, num_parameters_, T{0});
+    std::fill_n(own, num_parameters_, T{0});
     if (worker->output.empty()) return absl::OkStatus();
     worker->slopes.clear();
     for (const StructureOutput& output : worker->output) worker->slopes.push_back(output.slope);
     worker->part.resize(curvature_->size());
     worker->outputs->Combination(worker->slopes, worker->part.data());
+    Scatter(1, worker->part.data(), own);
     curvature_->Couple(terms, worker->part.data());
     Scatter(1, worker->part.data(), row);
     return absl::OkStatus();
   }
 
-  absl::Status MakeRow(const AtomicData& data, const GradientExample& example, Worker* worker, T* row) const {
+  absl::Status MakeRow(const AtomicData& data, const GradientExample& example, int64_t k, Worker* worker) const {
     if (&data == &train_ && curvature_ != nullptr && curvature_->is_coupled()) {
-      return MakeCoupledRow(example.structure, worker, row);
+      return MakeCoupledRow(example.structure, k, worker);
     }
+    T* const row = worker->rows.data() + k * num_parameters_;
     std::vector<double>& gradient = worker->gradient;
     RETURN_IF_ERROR(worker->gradients.Compute(data, example, absl::MakeSpan(gradient)));
     if (projection_ != nullptr) {
