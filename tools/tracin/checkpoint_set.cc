@@ -79,7 +79,8 @@ void WarnOfAverages(const TracinFlags& flags, const CheckpointSet& checkpoint_se
                               "checkpoint; for the average give best.safetensors",
                               !flags.gauss_newton     ? " with --learning_rate"
                               : checkpoint_set.is_kge ? ""
-                                                      : " with --term_weights"));
+                                                      : " with the --term_weights that --mode=curvature prints of "
+                                                        "this checkpoint"));
     return;
   }
 }

@@ -21,8 +21,9 @@ DEFINE_string(test_atom, "all",
 DEFINE_string(test_component, "x", "Structures: x, y or z, for --test_quantity=force-component.");
 DEFINE_string(
     term_weights, "",
-    "Structures: what squared errors of energy, force and stress count, as in 1,0.1. Empty: what they counted "
-    "at each checkpoint. Needed for model files.");
+    "Structures: weights of the squared errors of energy per atom, each force component and each stress component, "
+    "which are summed over a structure. --mode=curvature prints those of a checkpoint. Empty: those at each "
+    "checkpoint. Needed for model files.");
 
 namespace rutile {
 namespace {
@@ -82,7 +83,8 @@ absl::StatusOr<std::vector<double>> TermWeightsFromFlags() {
     if (!absl::SimpleAtod(text, &weight) || !(weight >= 0) || weight > 1e300 || weights.size() == 3) {
       return absl::InvalidArgumentError(absl::StrCat(
           "--term_weights=", FLAGS_term_weights,
-          ": expected up to three numbers that are not negative: of energy, force and stress, as in 1,0.1"));
+          ": expected up to three numbers that are not negative: of the squared errors of energy per atom, each force "
+          "component and each stress component, separated by commas"));
     }
     weights.push_back(weight);
   }

@@ -11,7 +11,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
 #include "lib/potential/data/config_weights.h"
+#include "lib/train/files/run_directory.h"
 #include "tools/common/flags/structure_flags.h"
 #include "tools/common/run/given_flags.h"
 #include "tools/common/run/run_tool.h"
@@ -127,6 +129,39 @@ absl::Status CheckSampling(const TracinFlags& flags, const CheckpointSummary& ch
                                           policy->second, ", some more often than others; in scores each counts once"));
 }
 
+// Makes the recorded weights of a checkpoint those of the examples' losses.
+absl::Status ScaleWeights(const CheckpointSummary& checkpoint, const std::array<double, 3>& counts, size_t num_examples,
+                          CheckpointLoss* at) {
+  for (double& weight : at->weights) weight *= static_cast<double>(num_examples);
+  return CountAll(checkpoint, at->loss, TermsOf(at->loss, counts), &at->weights);
+}
+
+// Returns the weights of the last checkpoint of the run that a model file lies in, "" if there is none, or if they
+// would count otherwise with the model file: of weighted structures, or of Huber's function.
+std::string WeightsBeside(const TracinFlags& flags, const std::string& checkpoint, const std::array<double, 3>& counts,
+                          size_t num_examples) {
+  if (!FileExists(checkpoint)) return "";
+  const absl::StatusOr<CheckpointSummary> last = ReadCheckpointSummary(checkpoint);
+  if (!last.ok() || !OptionOf(*last, "config_weights").empty() || !OptionOf(*last, "weight_key").empty()) return "";
+  absl::StatusOr<CheckpointLoss> loss = LossAt(flags, *last, {}, /*tests_are_losses=*/true);
+  if (!loss.ok() || loss->loss.kind == LossKind::kHuber) return "";
+  return ScaleWeights(*last, counts, num_examples, &*loss).ok() ? TermWeightsText(*loss) : "";
+}
+
+absl::Status NeedsTermWeights(const TracinFlags& flags, const std::string& model, const std::array<double, 3>& counts,
+                              size_t num_examples) {
+  const size_t slash = model.rfind('/');
+  const std::string checkpoint = RunDirectory(slash == std::string::npos ? "." : model.substr(0, slash)).checkpoint();
+  const std::string beside = WeightsBeside(flags, checkpoint, counts, num_examples);
+  return absl::InvalidArgumentError(absl::StrCat(
+      model,
+      ": a model file does not say what its errors counted in training: give --term_weights, of the squared errors of "
+      "energy per atom, each force component and each stress component, summed over a structure. ",
+      beside.empty() ? "tracin --mode=curvature prints those of a checkpoint; with --loss=mse that of forces is "
+                       "--force_weight times the number of structures, over that of their force components"
+                     : absl::StrCat("Those of ", checkpoint, " are --term_weights=", beside)));
+}
+
 }  // namespace
 
 absl::StatusOr<AtomicDataOptions> WeightsOfRun(const CheckpointSet* checkpoint_set) {
@@ -172,12 +207,7 @@ absl::StatusOr<std::vector<CheckpointLoss>> LossesOfRun(const TracinFlags& flags
   for (size_t p = 0; p < checkpoint_set.size(); ++p) {
     CheckpointLoss& at = losses[p];
     if (checkpoint_set.are_models()) {
-      if (given.empty()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(checkpoint_set.paths[p],
-                         ": a model file does not say what its errors counted in training: give --term_weights, as in "
-                         "1,0.1 for energy and force"));
-      }
+      if (given.empty()) return NeedsTermWeights(flags, checkpoint_set.paths[p], counts, examples.size());
       at.loss.kind = LossKind::kMse;
     } else {
       ASSIGN_OR_RETURN(at, LossAt(flags, checkpoint_set.checkpoints[p], given, tests_are_losses));
@@ -190,8 +220,7 @@ absl::StatusOr<std::vector<CheckpointLoss>> LossesOfRun(const TracinFlags& flags
       continue;
     }
     if (at.weights.empty()) continue;
-    for (double& weight : at.weights) weight *= static_cast<double>(examples.size());
-    RETURN_IF_ERROR(CountAll(checkpoint_set.checkpoints[p], at.loss, TermsOf(at.loss, counts), &at.weights));
+    RETURN_IF_ERROR(ScaleWeights(checkpoint_set.checkpoints[p], counts, examples.size(), &at));
   }
   if (!checkpoint_set.are_models()) RETURN_IF_ERROR(CheckSampling(flags, checkpoint_set.checkpoints[0]));
   return losses;
