@@ -14,10 +14,15 @@
 #include "absl/strings/strip.h"
 #include "lib/base/random.h"
 #include "lib/base/status_macros.h"
+#include "lib/file/file.h"
 #include "lib/many_body/atom_kernel_factory.h"
 #include "lib/optimizer/averages/ema.h"
 #include "lib/optimizer/schedule/schedule.h"
+#include "lib/tensorfile/tensor_reader.h"
 #include "lib/train/files/checkpoint.h"
+#include "lib/train/files/run_directory.h"
+#include "tools/common/run/run_tool.h"
+#include "tools/tracin/checkpoint_set.h"
 #include "tools/tracin/step_settings.h"
 
 namespace rutile {
@@ -55,7 +60,24 @@ absl::Status CheckOneSetup(int64_t first_step, const CheckpointSummary& last) {
   return absl::OkStatus();
 }
 
+// Returns the model that the run of a checkpoint began with (--init_from), as its models record it; "" if there is
+// none.
+std::string InitialModel(const CheckpointSummary& checkpoint) {
+  const std::string directory = RunDirectoryOf(checkpoint.path);
+  if (directory.empty()) return "";
+  const RunDirectory run(directory);
+  for (const std::string& path : {run.last(), run.best()}) {
+    if (!FileExists(path)) continue;
+    const absl::StatusOr<TensorFile> look = LookIntoTensorFile(path);
+    if (!look.ok()) continue;
+    const auto found = look->metadata.find("init_from");
+    if (found != look->metadata.end()) return found->second.substr(0, found->second.rfind(' '));
+  }
+  return "";
+}
+
 bool BeginsWithSeed(absl::Span<const CheckpointSummary> checkpoints) {
+  if (!InitialModel(checkpoints[0]).empty()) return false;
   int64_t largest = checkpoints.size() == 1 ? checkpoints[0].step : 1;
   for (size_t c = 1; c < checkpoints.size(); ++c) {
     largest = std::max(largest, checkpoints[c].step - checkpoints[c - 1].step);
@@ -234,6 +256,17 @@ absl::Status CheckUnrolled(absl::Span<const CheckpointSummary> checkpoints, int6
   const int64_t vectors = of_optimizer + settings.ema.has_value();
   int64_t before = BeginsWithSeed(checkpoints) ? 0 : checkpoints[0].step;
   RETURN_IF_ERROR(CheckOneSetup(before, checkpoints.back()));
+  if (const std::string model = InitialModel(checkpoints[0]); !model.empty()) {
+    const std::string what = absl::StrCat("its run began with the model ", model,
+                                          " (--init_from), not with the parameters of its seed, so that the steps "
+                                          "before its first checkpoint cannot be taken again");
+    if (before == checkpoints.back().step) {
+      return Error(checkpoints[0], absl::StrCat(what,
+                                                ": give an earlier checkpoint, too (--keep_every_epochs, "
+                                                "--keep_every_steps): the scores cover the steps after it"));
+    }
+    PrintMessage(absl::StrCat(checkpoints[0].path, ": ", what, "; the scores cover the steps after this checkpoint"));
+  }
   if (before == checkpoints.back().step) {
     return Error(checkpoints[0], "is the state before the first step, of which there is nothing to unroll");
   }

@@ -25,9 +25,10 @@ absl::Status CheckUnrolled(absl::Span<const CheckpointSummary> checkpoints, int6
 
 // Returns the run of checkpoints that have passed CheckUnrolled. It begins with the parameters of the run's seed if
 // there is one checkpoint, or the first is no further from the start of the run than checkpoints are from each other;
-// else with the first checkpoint. slices, shape: of its potential. examples: what it trained on, ascending. States are
-// read from the files when they are asked for. INVALID_ARGUMENT naming a checkpoint whose place in the run, or whose
-// learning rates, are not what follows from the one before.
+// else, and for a run that began with a model (--init_from), with the first checkpoint. slices, shape: of its
+// potential. examples: what it trained on, ascending. States are read from the files when they are asked for.
+// INVALID_ARGUMENT naming a checkpoint whose place in the run, or whose learning rates, are not what follows from the
+// one before.
 absl::StatusOr<UnrolledRun> UnrolledRunOf(std::vector<CheckpointSummary> checkpoints,
                                           std::vector<ParameterSlice> slices, const NetworkShape& shape,
                                           absl::Span<const int64_t> examples);

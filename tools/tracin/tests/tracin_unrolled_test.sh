@@ -153,6 +153,13 @@ refuse '--num_processes' --num_processes=2 run/checkpoints/step-*.safetensors
 expect_error 1 'unrolled' "$tracin" --judge=j --unrolled --train=s.extxyz --test=t.extxyz run
 refuse '--blocks' --blocks run/checkpoints/step-*.safetensors
 expect_error 1 '--unrolled: is of tests' "$tracin" --unrolled --self --train=s.extxyz run/checkpoints/step-*.safetensors
+# A run that began with a model is not the run of its seed: steps count from its first checkpoint on.
+succeeds $train $small $energy --precision=fp32 --keep_every_steps=1 --init_from=run/last.safetensors \
+  --output_dir=more s.extxyz
+succeeds $tracin $table more/checkpoints/step-*.safetensors
+expect_line 'step-000000001.*began with the model run/last.safetensors .--init_from.*cover the steps after' log
+expect_line '15 steps unrolled' log
+refuse 'last.safetensors.*--init_from.*give an earlier checkpoint' more/checkpoints/last.safetensors
 # Other labels than those of the run are found by its steps.
 sed 's/energy=-2/energy=-3/' s.extxyz > other.extxyz
 cmp -s s.extxyz other.extxyz && fail "no label was changed"
