@@ -22,6 +22,9 @@
 namespace rutile {
 namespace {
 
+// The number of subsets below which an interval by bootstrap says little.
+constexpr int64_t kFewSubsets = 20;
+
 absl::Status WritePlan(const ToolRun& run, const SubsetPlan& plan, const std::string& path,
                        const std::vector<std::string>& inputs) {
   ASSIGN_OR_RETURN(const Metadata metadata, OutputMetadata(run, SubsetsSchema().kind, inputs));
@@ -190,6 +193,11 @@ absl::StatusOr<std::string> ScoreInfluence(const JudgeFlags& flags, const Subset
                             " training ", plan.examples, ", ", outcomes.seeds.size(),
                             outcomes.seeds.size() == 1 ? " training" : " trainings", " on each, ", num_tests,
                             " tests, quantity: ", influence[0].description.test_quantity));
+  if (static_cast<int64_t>(outcomes.subsets.size()) < kFewSubsets) {
+    PrintWarning(absl::StrCat("a bootstrap of ", outcomes.subsets.size(),
+                              " subsets gives intervals that say little, and are often too narrow: take ", kFewSubsets,
+                              " or more; 100 are usual"));
+  }
   return DatamodelingTable(methods, plan, outcomes, num_tests, flags.seed);
 }
 

@@ -80,6 +80,7 @@ succeeds $tracin $data --judge=judge --plan_subsets=5 --kept=0.6 --seed=3 --seed
 cmp <(tail -n +3 stdout) <(tail -n +3 lds.tsv) || fail "--judge has other scores: $(cat stdout lds.tsv)"
 [ "$(cell judge/influence.safetensors 2 stdout)" = "$(cell loss.safetensors 2 lds.tsv)" ] || fail "another score"
 expect_line '^tracin: 10 trainings in judge$' log
+expect_line 'warning: .*5 subsets gives intervals that say little.*20 or more' log
 cp stdout judge.tsv
 cmp stdout judge/lds.tsv || fail "lds.tsv"
 $diff --rtol=0 plan.safetensors judge/subsets.safetensors || fail "another plan"
