@@ -37,15 +37,20 @@ def precompiled_headers(name, deps):
         deps = deps,
     )
 
-def with_precompiled(name):
+def with_precompiled(name, copts):
     """Attributes with which a rule's sources include precompiled headers: for deps, and for copts.
+
+    Nothing where a rule has copts of its own: gcc would take some, as -ffp-contract, from the precompiled header instead.
 
     Args:
       name: of the source in this package without ".cc".
+      copts: those of the rule.
 
     Returns:
       What to add to deps, and to copts.
     """
+    if copts:
+        return [], []
     deps = select({
         "//third_party/precompiled:off": [],
         "//conditions:default": ["//third_party/precompiled:" + name],

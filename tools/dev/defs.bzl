@@ -19,7 +19,7 @@ def package_library(name, hdrs = [], exclude = [], deps = [], copts = [], **kwar
       copts: as of cc_library.
       **kwargs: as of cc_library.
     """
-    more_deps, more_copts = with_precompiled("for_library")
+    more_deps, more_copts = with_precompiled("for_library", copts)
     cc_library(
         name = name,
         srcs = native.glob(["**/*.cc", "**/*.h"], exclude = hdrs + exclude + _OF_OTHER_TARGETS),

@@ -72,13 +72,11 @@ void TellUndetermined(const std::vector<uint8_t>& species, const AtomicEnergies&
   for (size_t s = 0; s < species.size(); ++s) {
     if (!chosen.determined[s]) open.emplace_back(ElementSymbol(species[s]));
   }
-  if (open.empty()) return;
-  const std::string what = absl::StrCat(
+  if (open.empty() || open.size() == species.size()) return;
+  PrintWarning(absl::StrCat(
       "the compositions of the training structures do not determine the atomic energies of ", absl::StrJoin(open, ", "),
       ", which are those of least norm: predictions for such compositions do not depend on them, but atomization "
-      "energies and other compositions do");
-  if (open.size() == species.size()) return PrintMessage(what);
-  PrintWarning(absl::StrCat(what, ". Give them by --atomic_energies, or add isolated atoms to the data"));
+      "energies and other compositions do. Give them by --atomic_energies, or add isolated atoms to the data"));
 }
 
 }  // namespace

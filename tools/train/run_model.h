@@ -37,7 +37,7 @@ std::set<uint8_t> ElementsWithEnergies(const std::optional<std::map<uint8_t, dou
 // Completes options->atomic_energies, which are given or of isolated atoms, by those of the data, and then by
 // `recorded` or, in a new run, by those of `model` (null without one). The rest are fitted to the structures `train`
 // that have an energy and a weight (ChooseAtomicEnergies), unless all would be, which the task does. Prints where they
-// come from, and what compositions do not determine.
+// come from, and what compositions do not determine where some are not fitted.
 absl::Status CompleteAtomicEnergies(const AtomicData& data, absl::Span<const int64_t> train, const Potential* model,
                                     const std::optional<std::map<uint8_t, double>>& recorded,
                                     AtomisticTaskOptions* options);

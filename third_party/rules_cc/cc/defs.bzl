@@ -22,7 +22,7 @@ def cc_test(name, copts = [], deps = [], **kwargs):
       **kwargs: as of native.cc_test.
     """
     if type(deps) == "list" and [dep for dep in deps if dep.startswith("@googletest//")]:
-        more_deps, more_copts = with_precompiled("for_test")
+        more_deps, more_copts = with_precompiled("for_test", copts)
         deps = deps + more_deps
         copts = copts + more_copts
     native.cc_test(name = name, copts = copts, deps = deps, **kwargs)
