@@ -27,7 +27,10 @@ std::vector<std::string> Checkpoints(const std::string& directory, const Trainer
   if (options.mode != RunMode::kResume && options.mode != RunMode::kResumeOrNew) return {};
   if (!options.resume_from.empty()) return {options.resume_from};
   const RunDirectory run(directory);
-  return {run.checkpoint(), run.previous()};
+  std::vector<std::string> paths = run.NumberedCheckpoints();
+  paths.insert(paths.end(), {run.previous(), run.checkpoint()});
+  std::reverse(paths.begin(), paths.end());
+  return paths;
 }
 
 // Energies as the tasks see them, which are less the repulsion.
@@ -72,7 +75,7 @@ void TellUndetermined(const std::vector<uint8_t>& species, const AtomicEnergies&
   for (size_t s = 0; s < species.size(); ++s) {
     if (!chosen.determined[s]) open.emplace_back(ElementSymbol(species[s]));
   }
-  if (open.empty() || open.size() == species.size()) return;
+  if (open.empty()) return;
   PrintWarning(absl::StrCat(
       "the compositions of the training structures do not determine the atomic energies of ", absl::StrJoin(open, ", "),
       ", which are those of least norm: predictions for such compositions do not depend on them, but atomization "
@@ -93,6 +96,7 @@ std::optional<Potential> ModelOfRun(const std::string& directory, const TrainerO
 
 std::optional<std::map<uint8_t, double>> RecordedAtomicEnergies(const std::string& directory,
                                                                 const TrainerOptions& options) {
+  if (std::count(options.overrides.begin(), options.overrides.end(), "atomic_energies") > 0) return std::nullopt;
   for (const std::string& path : Checkpoints(directory, options)) {
     const absl::StatusOr<CheckpointSummary> checkpoint = ReadCheckpointSummary(path);
     if (!checkpoint.ok()) continue;
@@ -136,13 +140,11 @@ absl::Status CompleteAtomicEnergies(const AtomicData& data, absl::Span<const int
   }
   BaseEnergies base;
   if (model != nullptr && !recorded.has_value()) base = BaseEnergiesOf(*model);
+  const auto is_known = [&](uint8_t element) { return given.count(element) > 0 || base.atomic.count(element) > 0; };
+  if (std::none_of(species.begin(), species.end(), is_known)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const CompositionEnergies known, EnergiesOf(data, train, *options));
   const AtomicEnergies chosen = ChooseAtomicEnergies(species, given, base, known);
   TellUndetermined(species, chosen);
-  if (std::all_of(chosen.origin.begin(), chosen.origin.end(),
-                  [](AtomicEnergyOrigin origin) { return origin == AtomicEnergyOrigin::kFitted; })) {
-    return absl::OkStatus();
-  }
   TellOrigins(species, chosen);
   for (size_t s = 0; s < species.size(); ++s) given[species[s]] = chosen.values[s];
   options->atomic_energies = std::move(given);

@@ -25,7 +25,7 @@ namespace rutile {
 std::optional<Potential> ModelOfRun(const std::string& directory, const TrainerOptions& options);
 
 // Returns the atomic energies that the checkpoint records, eV by element: all of them, unless all were fitted, which
-// are not recorded. nullopt: the run begins.
+// are not recorded. nullopt: the run begins, or --override lets them change.
 std::optional<std::map<uint8_t, double>> RecordedAtomicEnergies(const std::string& directory,
                                                                 const TrainerOptions& options);
 

@@ -321,8 +321,7 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
                    InitialModelsFromFlags(options, members.size(), &task_options));
   const std::optional<Potential> model = models.empty() ? std::nullopt : std::optional<Potential>(models[0].potential);
   const std::optional<Potential> own = ModelOfRun(members[0].directory, options);
-  const bool keeps_energies = std::count(options.overrides.begin(), options.overrides.end(), "atomic_energies") == 0;
-  const auto recorded = keeps_energies ? RecordedAtomicEnergies(members[0].directory, options) : std::nullopt;
+  const auto recorded = RecordedAtomicEnergies(members[0].directory, options);
   const bool on_gpu = task_options.gpu >= 0 || !options.eager.on_cpu();
   const PotentialChoice choice = PotentialChoiceFromFlags(preset, task_options.loss, on_gpu, model, resumed);
   absl::StatusOr<AtomicData> read = ReadTrainingData(inputs, task_options.atomic_energies, DescriptorDefaultsOf(preset),
@@ -359,9 +358,13 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
   const bool data64 = data.has_features() && data.feature_dtype() == DType::kF64;
   ASSIGN_OR_RETURN(task_options.precision, PrecisionFromFlags(data64, factors, options));
   RETURN_IF_ERROR(CheckConfigKey(data));
+  const bool energies_are_open = task_options.atomic_energies.empty();
   ASSIGN_OR_RETURN(const IsolatedAtoms isolated, IsolatedAtomsFromFlags(data, HeldOut(data, files, split_options),
                                                                         ElementsWithEnergies(recorded, model), resumed,
                                                                         &task_options.atomic_energies));
+  // A run that goes on with energies that were all fitted keeps them, though isolated atoms give some, as those of
+  // earlier versions did.
+  if (energies_are_open && recorded.has_value() && recorded->empty()) task_options.atomic_energies.clear();
   RETURN_IF_ERROR(LeaveOutIsolatedAndWeightless(data, isolated, &split));
   if (HasForcesToLearn(data, split) && LearnForces(preset, &task_options.loss)) {
     messages.push_back(absl::StrCat("forces are learned, too: --force_weight=", task_options.loss.force_weight,
@@ -434,7 +437,8 @@ absl::Status Train(const ToolRun& run, const std::vector<std::string>& train_inp
     AtomisticTaskOptions own_options = task_options;
     RETURN_IF_ERROR(CompleteAtomicEnergies(data, split.train, start == nullptr ? nullptr : &start->potential,
                                            RecordedAtomicEnergies(member.directory, options), &own_options));
-    if (start != nullptr) metadata = WithInitialModel(start->name, std::move(metadata));
+    const bool begins = options.mode != RunMode::kResumeOrNew || !RunDirectory(member.directory).HasCheckpoint();
+    if (start != nullptr && begins) metadata = WithInitialModel(start->name, std::move(metadata));
     RecordRun(run, EffectiveSettings(data, own_options, options), members.size() > 1 ? member.directory : "", &options);
     own_options.force_sampling.seed = options.seed;
     if (subset.has_value()) subset->Describe(options.seed, &metadata);

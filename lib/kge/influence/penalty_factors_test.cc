@@ -177,7 +177,7 @@ TEST(PenaltyFactorsTest, BlocksOfTheCurvatureHaveThePenaltiesOfTheirExamples) {
       for (int64_t k = 0; k < dim; ++k) {
         std::vector<double> x(size, 0.0);
         x[offset + k] = 1;
-        (*curvature)->Solve(x.data(), nullptr);
+        (*curvature)->Solve(x.data(), /*columns=*/1, nullptr);
         for (int64_t i = 0; i < dim; ++i) matrix[i * dim + k] = x[offset + i];
       }
       return matrix;

@@ -44,12 +44,12 @@ absl::StatusOr<std::vector<std::string>> DirectoriesOfModels() {
   return directories;
 }
 
-// Returns a list that a run wrote; an empty one without the file, or if it says no hashes, as old versions did not.
-absl::StatusOr<StructureList> ReadHashedList(const std::string& path) {
-  StructureList list;
-  if (!FileExists(path)) return list;
-  ASSIGN_OR_RETURN(list, ReadStructureList(path));
-  return list.has_hashes() ? list : StructureList();
+// Returns a list that a run wrote; an empty one without the file, for a file of that name that no run wrote, and if it
+// says no hashes, as old versions did not.
+StructureList ReadHashedList(const std::string& path) {
+  if (!FileExists(path)) return {};
+  absl::StatusOr<StructureList> list = ReadStructureList(path);
+  return list.ok() && list->has_hashes() ? *std::move(list) : StructureList();
 }
 
 std::set<std::string> HashesOf(const AtomicData& data) {
@@ -64,12 +64,12 @@ bool IsChosenByFlags(absl::string_view set) {
 }
 
 // Returns the flags that give the run the sets of the model's run; "" if they would not do.
-absl::StatusOr<std::string> FlagsThatKeepSets(const std::string& directory, absl::Span<const JudgingSet> sets,
-                                              const std::set<std::string>& known) {
+std::string FlagsThatKeepSets(const std::string& directory, absl::Span<const JudgingSet> sets,
+                              const std::set<std::string>& known) {
   std::vector<std::string> flags;
   for (const JudgingSet& set : sets) {
     const std::string path = absl::StrCat(directory, set.name, "_frames.txt");
-    ASSIGN_OR_RETURN(const StructureList list, ReadHashedList(path));
+    const StructureList list = ReadHashedList(path);
     const bool all_are_here = !list.numbers.empty() && std::all_of(list.hashes.begin(), list.hashes.end(),
                                                                    [&](const auto& h) { return known.count(h) > 0; });
     if (set.learned > 0 && !all_are_here) return std::string();
@@ -88,7 +88,7 @@ absl::StatusOr<std::string> DescribeLearnedBefore(const AtomicData& data, const 
   ASSIGN_OR_RETURN(const std::vector<std::string> directories, DirectoriesOfModels());
   for (const std::string& directory : directories) {
     const std::string path = absl::StrCat(directory, "train_frames.txt");
-    ASSIGN_OR_RETURN(const StructureList trained, ReadHashedList(path));
+    const StructureList trained = ReadHashedList(path);
     const std::set<std::string> learned(trained.hashes.begin(), trained.hashes.end());
     std::vector<JudgingSet> sets;
     if (!split.validation.empty()) sets.push_back({"validation", &split.validation});
@@ -101,7 +101,7 @@ absl::StatusOr<std::string> DescribeLearnedBefore(const AtomicData& data, const 
       found.push_back(absl::StrCat(set.learned, " of ", set.structures->size(), " ", set.name, " structures"));
     }
     if (found.empty()) continue;
-    ASSIGN_OR_RETURN(const std::string flags, FlagsThatKeepSets(directory, sets, HashesOf(data)));
+    const std::string flags = FlagsThatKeepSets(directory, sets, HashesOf(data));
     return absl::StrCat(
         "--init_from=", FLAGS_init_from, " learned ", absl::StrJoin(found, " and "), " of this run, as ", path,
         " says: errors on them are too small. ",

@@ -14,7 +14,7 @@ namespace rutile {
 // Compares the validation and the test set with train_frames.txt beside the model of --init_from, by the content of
 // structures (lib/structure/structure_hash.h, for which labels do not count). Returns a warning with the number of
 // those that the model learned, and with flags that keep the sets of its run, where `data` has all their structures;
-// "" without the flag, without such a list, or if none was learned. INVALID_ARGUMENT: a list that cannot be read.
+// "" without the flag, without such a list, or if none was learned. INVALID_ARGUMENT: the errors of InitialFiles.
 absl::StatusOr<std::string> DescribeLearnedBefore(const AtomicData& data, const Split& split);
 
 }  // namespace rutile

@@ -103,7 +103,7 @@ void AddAtomicEnergies(const AtomicData& data, const std::map<uint8_t, Atom>& at
   std::string said = left_out;
   if (!text.empty()) absl::StrAppend(&said, one ? " and gives" : " and give", " the atomic energies: ", text);
   if (any_given) absl::StrAppend(&said, "; others are ", given);
-  if (!kept.empty()) absl::StrAppend(&said, "; the model that the run starts from has those of ", SymbolsOf(kept));
+  if (!kept.empty()) absl::StrAppend(&said, "; kept are those of ", SymbolsOf(kept));
   if (fitted.empty()) return PrintMessage(said);
   PrintWarning(absl::StrCat(said, "; none is an atom of ", SymbolsOf(fitted),
                             " with an energy: the atomic energies are fitted where none are found. Give those of all "

@@ -77,7 +77,7 @@ awk -v e="${fitted# N }" 'BEGIN { exit !(e < -47 && e > -53) }' || fail "N has$f
 # Isolated atoms of the new element are better, and the model still has the others.
 (atoms N -50 && cat nitride.xyz) > with_atom.xyz
 succeeds $train --species=Ti,O,N $new --max_epochs=1 --output_dir=atom with_atom.xyz
-expect_line 'N -50 eV; the model that the run starts from has those of Ti, O$' log
+expect_line 'N -50 eV; kept are those of Ti, O$' log
 expect_no_line 'warning: 1 structure' log
 [ "$(energies)" = 'atomic energies Ti -100.0000 eV O -20.0000 eV N -50.0000 eV' ] || fail "not all: $(energies)"
 # Two new elements in one compound are told apart by nothing.
