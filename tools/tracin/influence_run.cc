@@ -412,9 +412,10 @@ absl::Status CheckNamedBy(const InfluenceDomain& domain, const std::string& path
   }
   // The file says which atom a test is, and --test_atom which atoms the names are of.
   const std::vector<std::string>& names = result.description.test_names;
-  const bool of_atoms = domain.num_tests() > 0 && !result.influence.is_aggregate() &&
-                        names.size() == result.influence.tests.size() && domain.test_columns().back() == "atom";
+  const bool of_atoms =
+      domain.num_tests() > 0 && names.size() == result.influence.tests.size() && domain.test_columns().back() == "atom";
   for (size_t t = 0; of_atoms && t < names.size(); ++t) {
+    if (result.influence.tests[t] < 0) continue;  // a sum of tests
     const std::string atom = domain.TestCells(result.influence.tests[t]).back();
     if (!absl::EndsWith(names[t], absl::StrCat(" ", atom))) {
       return other("tests", "test", ", and --test_atom where that had it");
