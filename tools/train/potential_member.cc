@@ -1,6 +1,7 @@
 #include "tools/train/potential_member.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -8,16 +9,17 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
-#include "lib/file/file.h"
 #include "lib/network/kernel_plan.h"
 #include "lib/potential/model/labels/counted_labels.h"
 #include "lib/potential/model/labels/scaling.h"
 #include "lib/task/torch/gradient_comparison.h"
 #include "lib/tensorfile/named_tensors.h"
 #include "lib/tensorfile/tensor_reader.h"
+#include "lib/train/files/checkpoint_series.h"
 #include "lib/train/files/run_directory.h"
 #include "lib/train/run_plan.h"
 #include "tools/common/run/run_tool.h"
+#include "tools/train/flags/preset_flags.h"
 #include "tools/train/make_task.h"
 #include "tools/train/report/potential_outcome.h"
 
@@ -69,15 +71,13 @@ std::vector<std::pair<std::string, int64_t>> LabelColumns(const AtomicData& data
 // Returns the text of the plan that max-autotune found for the run that goes on, which has it in its checkpoint; "" for
 // a new run, and where an override may let it be found anew.
 std::string PlanOfRun(const Member& member, const TrainerOptions& options) {
-  const bool goes_on = options.mode == RunMode::kResume || options.mode == RunMode::kResumeOrNew;
   const auto finds_anew = [](const std::string& override) {
     return override == "compile_mode" || override == "compile_preset" || override == "precision" || override == "data";
   };
-  if (!goes_on || std::any_of(options.overrides.begin(), options.overrides.end(), finds_anew)) return "";
-  const RunDirectory directory(member.directory);
-  absl::StatusOr<TensorFile> checkpoint =
-      LookIntoTensorFile(options.resume_from.empty() ? directory.checkpoint() : options.resume_from);
-  if (!checkpoint.ok() && options.resume_from.empty()) checkpoint = LookIntoTensorFile(directory.previous());
+  if (std::any_of(options.overrides.begin(), options.overrides.end(), finds_anew)) return "";
+  const std::optional<CheckpointSummary> resumed = CheckpointOfRun(member.directory, options);
+  if (!resumed.has_value()) return "";
+  const absl::StatusOr<TensorFile> checkpoint = LookIntoTensorFile(resumed->path);
   if (!checkpoint.ok()) return "";
   NamedTensors state;
   for (const auto& [name, tensor] : checkpoint->tensors) {

@@ -15,23 +15,12 @@
 #include "lib/structure/element.h"
 #include "lib/train/files/checkpoint.h"
 #include "lib/train/files/checkpoint_series.h"
-#include "lib/train/files/run_directory.h"
 #include "tools/common/run/run_tool.h"
 #include "tools/train/data/atomic_energies.h"
+#include "tools/train/flags/preset_flags.h"
 
 namespace rutile {
 namespace {
-
-// Returns the paths of checkpoints that the run may go on from, the first choice first; none for a new run.
-std::vector<std::string> Checkpoints(const std::string& directory, const TrainerOptions& options) {
-  if (options.mode != RunMode::kResume && options.mode != RunMode::kResumeOrNew) return {};
-  if (!options.resume_from.empty()) return {options.resume_from};
-  const RunDirectory run(directory);
-  std::vector<std::string> paths = run.NumberedCheckpoints();
-  paths.insert(paths.end(), {run.previous(), run.checkpoint()});
-  std::reverse(paths.begin(), paths.end());
-  return paths;
-}
 
 // Energies as the tasks see them, which are less the repulsion.
 absl::StatusOr<CompositionEnergies> EnergiesOf(const AtomicData& given, absl::Span<const int64_t> train,
@@ -85,31 +74,28 @@ void TellUndetermined(const std::vector<uint8_t>& species, const AtomicEnergies&
 }  // namespace
 
 std::optional<Potential> ModelOfRun(const std::string& directory, const TrainerOptions& options) {
-  for (const std::string& path : Checkpoints(directory, options)) {
-    const absl::StatusOr<ModelFrame> frame = ReadCheckpointFrame(path);
-    if (!frame.ok() || frame->empty()) continue;
-    absl::StatusOr<Potential> model = PotentialOfFrame(*frame);
-    if (model.ok()) return *std::move(model);
-  }
+  const std::optional<CheckpointSummary> checkpoint = CheckpointOfRun(directory, options);
+  if (!checkpoint.has_value()) return std::nullopt;
+  const absl::StatusOr<ModelFrame> frame = ReadCheckpointFrame(checkpoint->path);
+  if (!frame.ok() || frame->empty()) return std::nullopt;
+  absl::StatusOr<Potential> model = PotentialOfFrame(*frame);
+  if (model.ok()) return *std::move(model);
   return std::nullopt;
 }
 
 std::optional<std::map<uint8_t, double>> RecordedAtomicEnergies(const std::string& directory,
                                                                 const TrainerOptions& options) {
   if (std::count(options.overrides.begin(), options.overrides.end(), "atomic_energies") > 0) return std::nullopt;
-  for (const std::string& path : Checkpoints(directory, options)) {
-    const absl::StatusOr<CheckpointSummary> checkpoint = ReadCheckpointSummary(path);
-    if (!checkpoint.ok()) continue;
-    AtomisticTaskOptions then;
-    for (const Setting<AtomisticTaskOptions>& row : AtomisticTaskSettings()) {
-      const auto recorded = checkpoint->task.find(row.name);
-      if (recorded == checkpoint->task.end() || absl::string_view(row.name) != "atomic_energies") continue;
-      // The trainer compares the record, and tells what is wrong with one that cannot be read.
-      if (!row.Set(recorded->second, &then).ok()) then.atomic_energies.clear();
-    }
-    return std::move(then.atomic_energies);
+  const std::optional<CheckpointSummary> checkpoint = CheckpointOfRun(directory, options);
+  if (!checkpoint.has_value()) return std::nullopt;
+  const auto recorded = checkpoint->task.find("atomic_energies");
+  AtomisticTaskOptions then;
+  for (const Setting<AtomisticTaskOptions>& row : AtomisticTaskSettings()) {
+    if (recorded == checkpoint->task.end() || recorded->first != row.name) continue;
+    // The trainer compares the record, and tells what is wrong with one that cannot be read.
+    if (!row.Set(recorded->second, &then).ok()) then.atomic_energies.clear();
   }
-  return std::nullopt;
+  return std::move(then.atomic_energies);
 }
 
 std::set<uint8_t> ElementsWithEnergies(const std::optional<std::map<uint8_t, double>>& recorded,

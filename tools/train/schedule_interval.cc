@@ -3,13 +3,11 @@
 #include <gflags/gflags.h>
 
 #include <optional>
-#include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/file/file.h"
 #include "lib/train/files/checkpoint_series.h"
-#include "lib/train/files/run_directory.h"
 #include "lib/train/run_plan.h"
+#include "tools/train/flags/preset_flags.h"
 
 namespace rutile {
 namespace {
@@ -21,25 +19,14 @@ bool SpansRun(const ScheduleOptions& options) {
 
 // Returns what the run that goes on counted in; nullopt for a new run, and for one that had no schedule.
 std::optional<bool> CountedSteps(const std::string& directory, const TrainerOptions& options) {
-  if (options.mode != RunMode::kResume && options.mode != RunMode::kResumeOrNew) return std::nullopt;
-  const RunDirectory run(directory);
-  std::vector<std::string> paths = {options.resume_from};
-  if (options.resume_from.empty()) {
-    paths = run.NumberedCheckpoints();
-    paths.insert(paths.begin(), {run.checkpoint(), run.previous()});
+  const std::optional<CheckpointSummary> checkpoint = CheckpointOfRun(directory, options);
+  if (!checkpoint.has_value()) return std::nullopt;
+  if (const auto found = checkpoint->config.find("lr_interval"); found != checkpoint->config.end()) {
+    return found->second == "step";
   }
-  for (const std::string& path : paths) {
-    if (!FileExists(path)) continue;
-    const absl::StatusOr<CheckpointSummary> checkpoint = ReadCheckpointSummary(path);
-    if (!checkpoint.ok()) continue;  // of a damaged one the trainer says what to do
-    if (const auto found = checkpoint->config.find("lr_interval"); found != checkpoint->config.end()) {
-      return found->second == "step";
-    }
-    // Early versions wrote this.
-    const auto found = checkpoint->config.find("lr_per_step");
-    return found == checkpoint->config.end() ? std::nullopt : std::make_optional(found->second == "true");
-  }
-  return std::nullopt;
+  // Early versions wrote this.
+  const auto found = checkpoint->config.find("lr_per_step");
+  return found == checkpoint->config.end() ? std::nullopt : std::make_optional(found->second == "true");
 }
 
 }  // namespace

@@ -315,7 +315,7 @@ class KgeProducts final : public GradientProducts {
     }
   }
 
-  // The same for one gradient; overwrites norms[part * stride] with its products with the result.
+  // Preconditions one gradient, and overwrites norms[part * stride] with its products with the result.
   void ApplyMetric(absl::Span<T> direction, int64_t stride, double* norms) const {
     std::vector<double> result(direction.begin(), direction.end());
     Precondition(1, &result);

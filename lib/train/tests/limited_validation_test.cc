@@ -84,7 +84,7 @@ TEST_F(LimitedValidationTest, ASampleOfTheTaskIsJudgedAnew) {
   state.step = 10, state.batch = 1, state.best_epoch = 2, state.best_loss = 0.5;
   state.epoch_sums.sum.assign(state.epoch_sums.sum.size(), 7);
   ASSERT_EQ(Save(state), absl::OkStatus());
-  // The same sample goes on as it was.
+  // A run with the same sample goes on as it was.
   EXPECT_EQ(ResumedState(task_, plan(), directory_)->state.best_epoch, 2);
   const auto expect_anew = [&] {
     const absl::Status refused = ResumedState(task_, plan(), directory_).status();

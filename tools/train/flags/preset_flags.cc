@@ -47,13 +47,9 @@ std::tuple<int64_t, int64_t, int64_t> PlaceOf(const CheckpointSummary& checkpoin
 
 }  // namespace
 
-absl::StatusOr<std::optional<CheckpointSummary>> CheckpointToResume() {
-  TrainerOptions options;
-  RETURN_IF_ERROR(SetResumingFromFlags(&options));
+std::optional<CheckpointSummary> CheckpointOfRun(const std::string& directory, const TrainerOptions& options) {
   if (options.mode != RunMode::kResume && options.mode != RunMode::kResumeOrNew) return std::nullopt;
   if (!options.resume_from.empty()) return FirstWhole({options.resume_from});
-  std::string committee, directory = OutputDirFromFlags();
-  if (gflags::GetCommandLineOption("committee", &committee) && committee != "1") directory += "/member-00";
   const RunDirectory run(directory);
   std::optional<CheckpointSummary> found = FirstWhole({run.checkpoint(), run.previous()});
   if (found.has_value()) return found;
@@ -65,6 +61,14 @@ absl::StatusOr<std::optional<CheckpointSummary>> CheckpointToResume() {
     }
   }
   return found;
+}
+
+absl::StatusOr<std::optional<CheckpointSummary>> CheckpointToResume() {
+  TrainerOptions options;
+  RETURN_IF_ERROR(SetResumingFromFlags(&options));
+  std::string committee, directory = OutputDirFromFlags();
+  if (gflags::GetCommandLineOption("committee", &committee) && committee != "1") directory += "/member-00";
+  return CheckpointOfRun(directory, options);
 }
 
 absl::StatusOr<Preset> PresetFromFlags(const std::optional<CheckpointSummary>& resumed) {

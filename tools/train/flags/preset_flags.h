@@ -4,6 +4,7 @@
 #define RUTILE_TOOLS_TRAIN_FLAGS_PRESET_FLAGS_H_
 
 #include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -22,6 +23,10 @@ enum class Preset {
 
 inline constexpr absl::string_view kPresetWords[] = {"default", "aenet"};
 inline constexpr EnumNames<Preset> kPresetNames("no preset", kPresetWords);
+
+// Returns the checkpoint that the run in `directory` goes on from, which the trainer takes, too; nullopt for a new run,
+// and where none can be read.
+std::optional<CheckpointSummary> CheckpointOfRun(const std::string& directory, const TrainerOptions& options);
 
 // Returns the checkpoint of the run that the flags would continue, or nothing. Files that cannot be read are left to
 // the trainer, which says what is wrong with them. Errors: those of the flags of resuming.
